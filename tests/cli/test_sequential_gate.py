@@ -55,7 +55,7 @@ def test_a_large_drop_is_found_at_once_and_a_small_one_by_the_evidence_of_severa
 ) -> None:
     baseline = push("baseline", 10)
     large = compared(rubricate, baseline, push("large", 60), "large.json")
-    assert (large.returncode, large.stderr.startswith("Worse: ")) == (3, True), large.stderr
+    assert (large.returncode, large.stdout.startswith("Worse: ")) == (3, True), large.stderr
     codes = [
         compared(rubricate, baseline, push(f"small{n}", 20 + n), "small.json").returncode
         for n in range(4)
@@ -72,7 +72,7 @@ def test_a_drop_that_is_worse_by_itself_is_not_yet_in_a_sequence(
     assert alone.returncode == 3
     among = compared(rubricate, baseline, other, "s.json")
     assert among.returncode == 0
-    assert among.stderr.startswith("Cannot tell: ")
+    assert among.stdout.startswith("Cannot tell: ")
 
 
 def test_the_same_run_counts_once(push: Push, rubricate: Any, tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def cohen_kappa(first: list[str], second: list[str]) -> float | None:
 def test_kappa_is_that_of_scikit_learn(both: list[tuple[str, str]]):
     first, second = split(both)
     ours = cohen_kappa(first, second)
-    if not both:
+    if len(both) < 2:  # theirs is 0 where the only pair differs
         assert ours is None
         return
     with warnings.catch_warnings():

@@ -53,6 +53,9 @@ def quiet(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
 def test_every_figure_is_that_of_an_independent_implementation(both: list[tuple[str, str]]):
     judge, human = [one for one, _ in both], [other for _, other in both]
     found = point(both, ordered=True)
+    if len(both) == 1:  # 0 where the only pair differs, which shows nothing
+        assert found.figures["cohen_kappa"].value is None
+        return
     value = {name: estimate.value for name, estimate in found.figures.items()}
     assert same(value["accuracy"], quiet(metrics.accuracy_score, human, judge))
     assert same(value["balanced_accuracy"], quiet(metrics.balanced_accuracy_score, human, judge))

@@ -73,7 +73,7 @@ def test_a_scale_has_exact_and_near_accuracy_and_quadratic_kappa(both: list[tupl
     assert value["exact_accuracy"] == pytest.approx(metrics.accuracy_score(human, judge))
     near = [abs(x - y) <= 1 for x, y in both]
     assert value["within_one_accuracy"] == pytest.approx(sum(near) / len(near))
-    if len(set(judge) | set(human)) > 1:
+    if len(both) > 1 and len(set(judge) | set(human)) > 1:
         theirs = metrics.cohen_kappa_score(
             human, judge, weights="quadratic", labels=[1, 2, 3, 4, 5]
         )

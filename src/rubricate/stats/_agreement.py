@@ -13,6 +13,7 @@ from rubricate.stats._inputs import brief, count_of, is_missing, listed, number_
 
 ONE_LABEL = "judge and people gave one and the same label throughout"
 NO_ITEM = "no item has both a verdict and a label"
+ONE_PAIR = "one pair cannot show agreement beyond chance: label more items"
 NO_KAPPA = "no criterion has a kappa"
 SAME_STEP = 0.5
 """Numbers on a scale are equal if they are less than this apart: they may be means."""
@@ -96,8 +97,8 @@ def _of_labels(pairs: Sequence[tuple[tuple[object, object], int]], n: int) -> Ag
         judge[first] += count
         human[second] += count
     chance = sum(count * human[label] for label, count in judge.items())
-    if chance == n * n:
-        return Agreement(n, equal / n, None, ONE_LABEL)
+    if chance == n * n or n == 1:
+        return Agreement(n, equal / n, None, ONE_LABEL if equal else ONE_PAIR)
     return Agreement(n, equal / n, (n * equal - chance) / (n * n - chance))
 
 
@@ -105,8 +106,8 @@ def _of_steps(pairs: Mapping[tuple[float, float], int], n: int) -> Agreement:
     equal = sum(
         count for (first, second), count in pairs.items() if abs(first - second) < SAME_STEP
     )
-    if len({number for pair in pairs for number in pair}) == 1:
-        return Agreement(n, equal / n, None, ONE_LABEL)
+    if len({number for pair in pairs for number in pair}) == 1 or n == 1:
+        return Agreement(n, equal / n, None, ONE_LABEL if equal else ONE_PAIR)
     middle = fsum(count * (first + second) for (first, second), count in pairs.items()) / (2 * n)
     apart = fsum(count * (first - second) ** 2 for (first, second), count in pairs.items())
     squares = fsum(

@@ -13,6 +13,7 @@ import numpy as np
 
 from rubricate.errors import InputError
 from rubricate.stats import _confusion
+from rubricate.stats._agreement import ONE_PAIR
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import (
     abstention_of,
@@ -185,6 +186,8 @@ def label_agreement(
 
     def figure(name: str) -> Estimate:
         if name in spreads:
+            if len(kept) == 1 and _WHY[name] == ONE_LABEL and len(set(kept[0])) > 1:
+                return Estimate(None, undefined=ONE_PAIR)
             return explained(spreads[name], _WHY[name] if kept else NO_PAIR)
         if name not in MEANS:
             return share(name)

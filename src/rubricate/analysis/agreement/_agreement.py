@@ -703,7 +703,8 @@ def few_text(clusters: Mapping[str, int], groups: str | None) -> str | None:
         return None
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     named = ", ".join(names[:NAMED])
-    return f"Rough intervals, of fewer than {FEW} {units(groups)}: {named}{more}"
+    together = " (answers to the same prompt count as one)" if groups == BY_PROMPT else ""
+    return f"Intervals are rough with fewer than {FEW} {units(groups)}{together}: {named}{more}"
 
 
 def _notes(criterion: CriterionAgreement) -> Iterator[Paragraph]:

@@ -413,7 +413,7 @@ class RunComparison(Report):
 
 
 def _means(values: PairedComparison) -> tuple[str, str, Estimate]:
-    return figure(values.mean_a, 3), figure(values.mean_b, 3), values.difference
+    return figure(values.mean_a), figure(values.mean_b), values.difference
 
 
 def compare_runs(

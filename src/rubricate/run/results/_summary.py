@@ -406,7 +406,7 @@ def _figures(summary: Summary) -> Iterator[tuple[str, str]]:
     tokens = f"{usage.input_tokens} in{cached}, {usage.output_tokens} out{reasoning}"
     if summary.mode is not None:
         yield "asked", summary.mode
-    yield "calls", _calls(usage)
+    yield "calls", _calls(usage, summary.run_dir)
     for part in summary.parts:
         yield from part.facts()
     yield "tokens", tokens
@@ -457,11 +457,12 @@ def _score_rows(summary: Summary) -> Iterator[tuple[str, str]]:
         yield "length penalty", f"{figure(score.penalty)} on average, in the score"
 
 
-def _calls(usage: UsageFigures) -> str:
+def _calls(usage: UsageFigures, run_dir: str | None) -> str:
     calls = f"{usage.calls}"
-    more = {"journal": usage.resumed, "cache": usage.cached}
+    again = "from the journal" if run_dir else "known: equal questions are asked once"
+    more = {again: usage.resumed, "from the cache": usage.cached}
     if any(more.values()):
-        shown = [f"{count} more from the {source}" for source, count in more.items() if count]
+        shown = [f"{count} more {why}" for why, count in more.items() if count]
         calls += f" ({', '.join(shown)})"
     if usage.requests not in (0, usage.calls):
         calls += f", {usage.requests} request{'' if usage.requests == 1 else 's'}"
