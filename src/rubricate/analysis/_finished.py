@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,6 +24,7 @@ from rubricate.rubric import Criterion, DeclaredScoring, Rubric, ScoringRules, c
 from rubricate.run.results import (
     TEXTS,
     WRITE_ANEW,
+    CriterionFigures,
     ItemTexts,
     ResultRow,
     Summary,
@@ -475,23 +476,23 @@ def mean_score(
     items = {item: score for item, score in scores.items() if score is not None}
     known = [*items.values()]
     of = None if groups is None else [groups[item] for item in items]
-    reach = 0.0 if summary is None else reach_of(summary)
+    is_flat = summary is not None and summary.tree is None
+    reach = reach_of(summary.criteria) if summary is not None and is_flat else 0.0
     mean = mean_of_scores(known, groups=of, confidence=confidence, reach=reach)
     if summary is not None and known:  # equal to the summary's to the last digit
         mean = replace(mean, value=summary.score.mean)
     return mean
 
 
-def reach_of(summary: Summary) -> float:
+def reach_of(criteria: Iterable[Criterion | CriterionFigures]) -> float:
     """The largest change of a score by the answer to one criterion.
 
-    It is the largest weight as a share of the positive weights; 0 if it is not known, because
-    items differ in a weight, or a tree combines the criteria.
+    It is the largest weight as a share of the positive weights; 0 if items differ in a weight.
     """
-    weights = [criterion.weight for criterion in summary.criteria]
+    weights = [criterion.weight for criterion in criteria]
     known = [weight for weight in weights if weight is not None]
     positive = sum(weight for weight in known if weight > 0)
-    if summary.tree is not None or len(known) < len(weights) or not positive:
+    if len(known) < len(weights) or not positive:
         return 0.0
     return min(1.0, max(map(abs, known)) / positive)
 

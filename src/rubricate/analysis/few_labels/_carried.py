@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rubricate.analysis._finished import FinishedRun, reach_of, read_summary
+from rubricate.analysis._finished import FinishedRun, mean_score
 from rubricate.analysis.agreement import (
     Certificate,
     CertifiedCriterion,
@@ -16,13 +16,7 @@ from rubricate.analysis.agreement import (
     check_certificate,
 )
 from rubricate.errors import InputError
-from rubricate.stats import (
-    Estimate,
-    clustered_share,
-    corrected_share,
-    exact_interval,
-    mean_of_scores,
-)
+from rubricate.stats import Estimate, clustered_share, corrected_share, exact_interval
 from rubricate.views import Column, Report, Row, Section, Table, numbers, percent, say
 
 SHOWN_TO_DIFFER = 1.96
@@ -140,18 +134,12 @@ def carried_report(run: FinishedRun, certificate: Certificate) -> CarriedReport:
     if not criteria:
         raise InputError("the certificate has no binary criterion of this run", file=run.path)
     scores = run.item_scores
-    known = {item: score for item, score in scores.items() if score is not None}
-    mean = mean_of_scores(
-        [*known.values()],
-        groups=None if group_of is None else [group_of[item] for item in known],
-        confidence=certificate.confidence,
-        reach=reach_of(read_summary(run)),
-    )
+    mean = mean_score(scores, groups=group_of, confidence=certificate.confidence)
     differs = any(criterion.mix is not None for criterion in criteria)
     mix = "the bias is carried as it is, though the mix of labels differs" if differs else None
     score = CarriedMean(
         "score",
-        len(known),
+        sum(value is not None for value in scores.values()),
         mean,
         _less(mean, certificate.score_bias, bounded=not run.rules.of_items.raw),
         mix,
