@@ -1,4 +1,4 @@
-"""A judge beside several annotators: how far it agrees with each, and they among themselves."""
+"""The agreement of a judge with several annotators, and of the annotators with each other."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _COEFFICIENTS: dict[Level, str] = {
     "interval": "pearson",
 }
 Together: TypeAlias = Callable[[str | None], Sequence[Any]]
-"""The consensus of all annotators but one, whose name it is called with (None: of all)."""
+"""Returns the consensus of all annotators except the named one; of all of them for None."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from rubricate.stats._numbers import Floats
 def changed_answers_test(
     before: Sequence[Mapping[str, int]], after: Sequence[Mapping[str, int]]
 ) -> tuple[int, float]:
-    """Are later answers oftener unusual for their question than chance makes them?
+    """Test whether later answers are unusual for their question more often than by chance.
 
     Of a judge that has not changed, all answers to a question are exchangeable, however noisy it
     is: which of them are the later ones is a random draw without replacement (the exact test of

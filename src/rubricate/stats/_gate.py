@@ -237,20 +237,20 @@ def _upper_bound(
 
 
 def _log_ratio(stakes: Floats, counts: Integers, share: float) -> tuple[float, float]:
-    """The greatest log of the wealth from betting a share of all on each of these stakes.
+    """Maximise the log of the wealth over the share that is bet on each of these stakes.
 
     Args:
-        stakes: 1 at most.
-        counts: how often there is each.
-        share: where to look first.
+        stakes: the stakes, at most 1.
+        counts: how often each occurs.
+        share: the share at which to start.
 
     Returns:
-        That log, and the share.
+        The maximum and the share.
     """
     if not stakes.any():
         return 0.0, share
     low, high = 0.0, 1.0
-    for _ in range(60):  # Newton's method, and bisection where it leaves what is left
+    for _ in range(60):  # Newton's method, and bisection if a step leaves the bracket
         ratios = stakes / (1 - share * stakes)
         weighted = counts * ratios
         slope = -float(weighted.sum())
@@ -264,7 +264,7 @@ def _log_ratio(stakes: Floats, counts: Integers, share: float) -> tuple[float, f
 
 
 def _detectable(error: float, both: float, bound: float, size: float, effect: float) -> float:
-    """The distance beyond a bound that is found, given how a drop adds to its own spread.
+    """The smallest detectable distance beyond a bound, allowing for the spread that the drop adds.
 
     That is d with `d = both * sqrt(error ** 2 + effect * (size * drop - drop ** 2))`, where the
     drop is d and the bound together, and comes in steps of a size.

@@ -188,8 +188,8 @@ def stratified_agreement(
 
 
 def _few_others(pairs: Sequence[tuple[Any, Any]], strata: Integers) -> bool:
-    """Whether most pairs are of criteria with hardly any pair other than the commonest: their
-    kappas are biased, and resampling does not show it."""
+    """Whether most pairs belong to criteria where nearly all pairs are the same. Their kappas are
+    biased, which resampling does not reveal."""
     of: dict[int, list[int]] = {}
     for (stratum, _), count in Counter(zip(strata.tolist(), pairs, strict=True)).items():
         of.setdefault(stratum, []).append(count)

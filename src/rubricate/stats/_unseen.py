@@ -1,8 +1,8 @@
-"""No observed error or spread is not evidence of none: the rule, for every figure.
+"""The rule for all figures that no observed error or spread is not evidence of none.
 
-Where the data show no error or no spread, or hardly any, an interval says how little was seen
-(`with_unseen`, `unseen`), or there is none and the figure says why (`are_few`, `few_differ`).
-"""
+If the data show no error or spread, or hardly any, the interval allows for what was not seen
+(`with_unseen`, `unseen`), or there is no interval and the figure says why (`are_few`,
+`few_differ`)."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ import numpy as np
 from rubricate.stats._numbers import Flags, Floats, Integers
 
 LEAST_OTHERS = 5
-"""Clusters that must hold other values than the commonest before these say how far values can be
-from it. Simulated on scores of 1 to 10 criteria of which 2 to 30 % change, and on skewed scales of
-1 to 5: with none the interval holds the truth in 17 % or more, with 5 and with 10 in 94 %."""
+"""The minimum number of clusters with another value than the most common one; with fewer, the data
+do not show how far values can be from it. In simulations of scores of 1 to 10 criteria of which 2
+to 30 % change, and of skewed scales from 1 to 5, intervals cover 17 % or more without this minimum,
+and 94 % with 5 or 10."""
 SAME = 1e-9
-"""Values so near each other, against the largest, are the same but for rounding."""
+"""The relative tolerance within which values are equal except for rounding."""
 
 
 def mostly_same(values: Floats) -> Flags | None:
-    """Which values are the commonest value, if more than half of them are; else None."""
+    """A mask of the values equal to the most common one, if that is more than half; else None."""
     if len(values) == 0:
         return None
-    middle = len(values) // 2  # of more than half, the one in the middle is the commonest
+    middle = len(values) // 2  # if more than half are equal, the median is that value
     apart = np.abs(values - np.partition(values, middle)[middle])
     same = apart <= SAME * max(float(np.abs(values).max()), np.finfo(float).tiny)
     return same if 2 * same.sum() > len(values) else None
@@ -45,17 +46,16 @@ LEAST_LABELS = 2
 
 
 def are_few(same: Flags, clusters: Integers, least: int = LEAST_OTHERS) -> bool:
-    """Whether too few clusters have values other than the commonest to tell how far they reach."""
+    """Whether fewer than `least` clusters have another value than the most common one."""
     return len(np.unique(clusters[~same])) < least
 
 
 def freedom_of(parts: Floats) -> float:
-    """How many degrees of freedom a variance has that is the sum of the squares of these parts.
+    """The degrees of freedom of a variance that is the sum of the squares of these parts.
 
-    Satterthwaite's (1946) with the kurtosis of the parts: as many as there are parts, less one,
-    where they are alike, and about twice as many as make up nearly all of the sum, where few do.
-    So rare answers and rare errors tell as little as they are few, and their
-    intervals are as much wider.
+    Satterthwaite's (1946) formula with the kurtosis of the parts: about twice the number of parts
+    that dominate the sum, so that few errors give wide intervals. It has no upper limit; callers
+    limit it to those of their clusters. 1 if the parts have no spread.
     """
     squares = (parts - parts.mean()) ** 2 if len(parts) else parts
     if len(parts) < 2 or not squares.sum() > 0:
@@ -84,7 +84,8 @@ def is_skewed(table: Floats, clusters: Integers) -> bool:
 
 
 def few_differ(table: Floats, clusters: Integers) -> bool:
-    """Whether nearly all numbers of a table are the same, or those of nearly each item, (n, k)."""
+    """Whether nearly all numbers of a table are the same, or nearly every item has equal
+    numbers."""
     equal: Flags = table.max(axis=1) == table.min(axis=1)
     return is_skewed(table, clusters) or are_few(equal, clusters)
 
@@ -98,9 +99,9 @@ Intervals are longer by a twentieth; with 1.9 items they are longer by a third."
 def far_items(table: Floats) -> Floats:
     """Items that one rater places at one end of all numbers and the others at the other, (m, k).
 
-    There are none where most items have different ratings: how far these are apart was seen. Where
-    they are mostly equal, errors from one end to the other are rare, and make most of what
-    coefficients of squared distances lose.
+    There are none if most items have different ratings, because their spread was observed. If
+    ratings are mostly equal, errors from one end to the other are rare, but dominate coefficients
+    with squared distances.
 
     Args:
         table: numbers, a row an item, (n, k); NaN for missing ones.
@@ -121,10 +122,10 @@ def far_items(table: Floats) -> Floats:
 
 
 def unseen(quantile: float) -> float:
-    """How many values of each kind that was not seen, or hardly, are added to those that were.
+    """The number of pseudo-values to add for each kind of value that is absent or rare in the data.
 
-    Half the square of the quantile, as Agresti and Coull (1998) add successes and failures: where
-    n values show no exception, the variance is that of as many exceptions as the upper end of
+    Half the square of the quantile, as Agresti and Coull (1998) add successes and failures: if n
+    values show no exception, the variance is that of as many exceptions as the upper end of
     Wilson's interval (1927) of 0 in n allows. By simulation of paired differences and of judges
     right in 70 to 99 %, 10 to 200 items, the interval then holds the truth in 93 % or more; with
     0.5 in 90 %, with none in 17 %. Twice as many make it a tenth wider with 20 items.
@@ -140,13 +141,13 @@ def with_unseen(
     bounds: tuple[float, float],
     reach: float = 0.0,
 ) -> tuple[float, float]:
-    """The middle and the standard error of an interval of the mean of values that are mostly the
-    same: that none, or few, of 20 values differ is no evidence that none of the next 20 will.
+    """The middle and standard error of an interval for the mean of values that are mostly equal.
 
-    `unseen` values are added on either side of the commonest one (`same` says which values it is):
-    as far from it as the farthest that was seen and as `reach`. Without `same`, where values of
-    fewer than 5 clusters differ, they are at the bounds. Of shares this is the interval of Agresti
-    and Coull (1998), of flips nearly that of Bonett and Price (2012).
+    If few or none of 20 values differ, that does not show that the next 20 will not. So `unseen`
+    pseudo-values are added on either side of the most common value (the values in `same`), as far
+    from it as the farthest observed one and as `reach`. Without `same`, if values of fewer than 5
+    clusters differ, they are at the bounds. For shares this is the interval of Agresti and Coull
+    (1998), and for flips nearly that of Bonett and Price (2012).
     """
     ends = np.array(bounds)
     if same is not None:
