@@ -59,7 +59,7 @@ def test_a_database_that_cannot_be_asked_is_no_failure_and_is_said(
     audit = tool("audit")
     program = tmp_path / "pip-audit"
     answers = {
-        "exit 1": (0, "could not be asked"),
+        "exit 1": (0, "no answer"),
         """echo '{"dependencies": [{"name": "a", "skip_reason": "b"}]}'""": (0, "1 of 1 packages"),
         """echo '{"dependencies": [{"name": "a", "version": "1", "vulns": """
         """[{"id": "CVE", "fix_versions": ["2"]}]}]}'; exit 1""": (1, "a 1: CVE; fixed in 2"),

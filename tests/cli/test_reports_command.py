@@ -198,7 +198,7 @@ def test_the_env_file_of_the_working_folder_names_key_and_address(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--tasks", "none.jsonl"], "none.jsonl: file not found; the published one comes by"),
+        (["--tasks", "none.jsonl"], "none.jsonl: file not found; to download the published one:"),
         (["nowhere", "--tasks", "tasks.jsonl"], "nowhere: no such folder of reports"),
         (["--tasks", "tasks.jsonl", "--system", "a"], "'a' is not of the form NAME=DIR"),
         (["x", "--tasks", "tasks.jsonl", "--system", "a=b"], "not both"),
