@@ -97,10 +97,14 @@ def krippendorff_alpha(coincidences: Floats, *, ordered: bool = False) -> Floats
     kinds = margins.shape[-1]
     ones, apart = np.ones(kinds), 1 - np.eye(kinds)
     if ordered:
-        until = margins @ (np.triu(np.ones((kinds, kinds))) - np.eye(kinds) / 2)
-        distance = (until[..., :, None] - until[..., None, :]) ** 2
-        expected = np.einsum("...ij,...j->...i", distance, margins) * margins @ ones
-        observed = np.einsum("...ij,...ij->...", coincidences, distance)
+        # d is `(r_c - r_k) ** 2` for the middle ranks r of the labels.
+        ranks = margins @ (np.triu(np.ones((kinds, kinds))) - (1 + np.eye(kinds)) / 2)
+        weighted = margins * ranks
+        expected = 2 * ((margins @ ones) * (weighted * ranks @ ones) - (weighted @ ones) ** 2)
+        distances = ranks @ (_of_sides(kinds) @ np.vstack([np.eye(kinds), -np.eye(kinds)])).T
+        distances *= distances
+        distances *= cells
+        observed = distances @ np.ones(kinds**2)
     else:
         expected, observed = (margins @ apart * margins) @ ones, cells @ apart.ravel()
     return 1 - _ratio((margins @ ones - 1) * observed, expected)

@@ -14,9 +14,9 @@ from rubricate.stats._intervals import effective_interval
 from rubricate.stats._numbers import Floats, t_quantile, widening
 from rubricate.stats._unseen import unseen
 
-TAIL = 7.0
+TAIL = 5.0
 """Counts of a binomial beyond this many standard deviations, plus as many counts, are ignored.
-Their probability is below 1e-10; at 9, a width is the same to 13 digits, and takes a fifth more
+Their probability is below 1e-6; at 7, a width is the same to 6 digits, and takes a third more
 time."""
 LARGEST_N = 10**9
 """The largest number of items that can be planned."""
@@ -67,12 +67,14 @@ def share_width(
     check_share(confidence, "confidence")
     effect, clusters = _clusters(n, cluster_size, correlation)
     if effect == 1 and clusters == n:
-        hits, weights = _binomial(n, share)
+        # The trapezoidal rule of a smooth function is exact with two points a standard deviation.
+        step = max(1, int(math.sqrt(n * share * (1 - share)) / 2))
+        hits, weights = (every[::step] for every in _binomial(n, share))
         # SciPy's inverse is NaN for a parameter of 0, where the end is 0 or 1.
         low = special.betaincinv(np.maximum(hits, 1.0), n - hits + 1, (1 - confidence) / 2)
         high = special.betaincinv(hits + 1, np.maximum(n - hits, 1.0), (1 + confidence) / 2)
         widths = np.where(hits < n, high, 1.0) - np.where(hits > 0, low, 0.0)
-        return float((weights * widths).sum()) / 2
+        return float(weights @ widths / weights.sum()) / 2
     return _share_width(share, n / effect, clusters, confidence)
 
 

@@ -52,6 +52,9 @@ simulations of skewed scales from 1 to 5 with 200 items, kappa covers 87 % at wo
 94 % with it. Over all cells intervals are longer by a third; with 0.5 by a half, with 1 by 0.86."""
 STEP = 1e-4
 """Of a derivative, as a share of all pairs."""
+TINY = 1e-100
+"""The least draw of a cell. Products of smaller numbers are too small for full precision, and
+processors take a hundred times as long for those."""
 MOSTLY_UNDEFINED = "no interval: it is undefined in most of what is likely"
 
 
@@ -62,6 +65,7 @@ def coefficient_intervals(
     of: Mapping[str, Coefficient],
     bootstrap: Bootstrap | None,
     weights: Floats | None = None,
+    parts: Floats | None = None,
 ) -> dict[str, Estimate]:
     """Coefficients of the table of all pairs, each with its interval.
 
@@ -73,23 +77,26 @@ def coefficient_intervals(
         of: the coefficients by name.
         bootstrap: the number of draws, their seed and the confidence; None for no intervals.
         weights: what each pair counts, (n,), `effective`. Default: 1.
+        parts: what each kind of item adds to the totals that the coefficients are of, (p, q).
+            Default: the totals are the counts of each kind.
     """
     check_bootstrap(bootstrap)
     worth = np.ones(len(index)) if weights is None else weights
     counts = np.bincount(index, worth, minlength=len(priors[0])).astype(np.float64)
-    _, clusters = np.unique(clusters, return_inverse=True)
-    count = int(clusters.max(initial=-1)) + 1
+    count = int(np.count_nonzero(np.bincount(clusters)))
     with np.errstate(divide="ignore", invalid="ignore"):
-        values = {name: float(value(counts[None])[0]) for name, value in of.items()}
+        whole = counts[None] if parts is None else counts[None] @ parts
+        values = {name: float(value(whole)[0]) for name, value in of.items()}
         if bootstrap is None or count < 2:
             why = None if bootstrap is None else TOO_FEW
             return {name: point(value, why) for name, value in values.items()}
         most = widening(bootstrap.tails[1], count - 1)
         effects = dict.fromkeys(of, most)
         if count < len(index) or weights is not None:
+            _, clusters = np.unique(clusters, return_inverse=True)
             effects = {
                 name: _design_effect(
-                    _slope(counts, counts + priors[0], value),
+                    _slope(counts, counts + priors[0], value, parts),
                     counts,
                     index,
                     worth,
@@ -98,7 +105,7 @@ def coefficient_intervals(
                 )
                 for name, value in of.items()
             }
-        drawn = _drawn(counts, priors, of, effects, bootstrap)
+        drawn = _drawn(counts, priors, of, effects, bootstrap, parts)
     return {name: _interval(value, drawn[name], bootstrap) for name, value in values.items()}
 
 
@@ -123,46 +130,67 @@ def _drawn(
     of: Mapping[str, Coefficient],
     effects: Mapping[str, float],
     bootstrap: Bootstrap,
+    parts: Floats | None,
 ) -> dict[str, Floats]:
     """Draws of each coefficient of tables of n pairs, by each prior, (priors, draws).
 
     A draw from a Dirichlet distribution is one of gamma distributions, divided by its sum. Gamma
-    variables add up as their shapes do: so those of what the priors have in common are drawn once,
-    and those of the counts for each effective number of pairs, where there are any.
+    variables add up as their shapes do: so those of the priors are drawn once, and those of the
+    counts for each effective number of pairs. The latter are cubes of normal variables (Wilson and
+    Hilferty 1931), which are drawn once, too. After one error, the upper end of the number of
+    errors differs by 0.1 % from that of gamma variables, and a draw takes an eighth of the time.
     """
-    generator = np.random.default_rng(bootstrap.seed)
-    n, occupied, ones = counts.sum(), np.flatnonzero(counts), np.ones(len(counts))
+    n, occupied = counts.sum(), np.flatnonzero(counts)
+    ones = np.ones(len(occupied))
     draws = -(-bootstrap.resamples // len(priors))
     drawn = {name: np.empty((len(priors), draws)) for name in of}
     every_prior = tuple(prior.tobytes() for prior in priors)
     for batch in batches(draws, len(counts)):
         rows = rows_in(batch)
-        unseen = _drawn_of_priors(every_prior, rows, (bootstrap.seed, batch.start))
+        unseen, sizes = _drawn_of_priors(every_prior, rows, (bootstrap.seed, batch.start))
+        normal = _normal(rows, len(occupied), (bootstrap.seed, batch.start, 1))
         for effect in set(effects.values()):
-            tables = unseen.copy()
-            seen = counts[occupied] / effect
-            tables[..., occupied] += generator.standard_gamma(seen, (rows, len(occupied)))
-            tables = tables.reshape(-1, len(counts))
-            tables *= (n / (tables @ ones))[:, None]
+            shapes = counts[occupied] / effect
+            size, variance = np.cbrt(shapes), 1 / (9 * shapes)
+            seen = normal * (size * np.sqrt(variance))
+            seen += size * (1 - variance)
+            np.maximum(seen, 0.0, out=seen)
+            seen *= seen * seen
+            if parts is None:
+                totals = unseen.copy()
+                totals[..., occupied] += seen
+            else:
+                totals = unseen @ parts
+                totals += seen @ parts[occupied]
+            totals *= (n / (sizes + seen @ ones))[..., None]
+            totals = totals.reshape(-1, totals.shape[-1])
             for name, value in of.items():
                 if effects[name] == effect:
-                    drawn[name][:, batch] = value(tables).reshape(len(priors), rows)
+                    drawn[name][:, batch] = value(totals).reshape(len(priors), rows)
     return drawn
 
 
+@lru_cache(maxsize=16)
+def _normal(rows: int, columns: int, seed: tuple[int, int, int]) -> Floats:
+    """Draws from the standard normal distribution, (rows, columns)."""
+    return np.random.default_rng(seed).standard_normal((rows, columns))
+
+
 @lru_cache(maxsize=8)
-def _drawn_of_priors(priors: tuple[bytes, ...], rows: int, seed: tuple[int, int]) -> Floats:
-    """What each prior adds to draws, (priors, rows, cells). It is the same for all criteria of a
-    kind, and takes most of the time of an interval."""
+def _drawn_of_priors(
+    priors: tuple[bytes, ...], rows: int, seed: tuple[int, int]
+) -> tuple[Floats, Floats]:
+    """What each prior adds to draws, (priors, rows, cells), and their sums, (priors, rows). They
+    are the same for all criteria of a kind, and take most of the time of an interval."""
     shapes = np.array([np.frombuffer(prior) for prior in priors])
     generator, least = np.random.default_rng(seed), shapes.min(axis=0)
     common = generator.standard_gamma(least, (rows, len(least)))
-    return np.stack(
-        [common + generator.standard_gamma(more, common.shape) for more in shapes - least]
-    )
+    draws = [common + generator.standard_gamma(more, common.shape) for more in shapes - least]
+    every = np.maximum(draws, TINY)
+    return every, every.sum(axis=2)
 
 
-def _slope(counts: Floats, table: Floats, of: Coefficient) -> Floats:
+def _slope(counts: Floats, table: Floats, of: Coefficient, parts: Floats | None) -> Floats:
     """The derivative of a coefficient by each cell, (K * K,); 0 for empty cells."""
     occupied = np.flatnonzero(counts)
     step = STEP * float(counts.sum())
@@ -171,7 +199,10 @@ def _slope(counts: Floats, table: Floats, of: Coefficient) -> Floats:
         some = occupied[batch]
         moved = np.zeros((len(some), len(table)))
         moved[np.arange(len(some)), some] = step
-        slope[some] = (of(table + moved) - of(table - moved)) / (2 * step)
+        here = table
+        if parts is not None:
+            moved, here = moved @ parts, table @ parts
+        slope[some] = (of(here + moved) - of(here - moved)) / (2 * step)
     return slope
 
 
@@ -206,14 +237,20 @@ def _interval(value: float, drawn: Floats, bootstrap: Bootstrap) -> Estimate:
     """The middle of the draws by each prior, (priors, draws), extended to the value itself."""
     if not np.isfinite(value):
         return Estimate(None)
-    ordered = np.sort(np.where(np.isfinite(drawn), drawn, np.nan))  # NaN is last
-    defined = (~np.isnan(ordered)).sum(axis=1)
-    if 2 * defined.min() < drawn.shape[1]:
+    parts = [part[np.isfinite(part)] for part in drawn]
+    if 2 * min(map(len, parts)) < drawn.shape[1]:
         return Estimate(value, undefined=MOSTLY_UNDEFINED)
-    ends = np.array(
-        [
-            np.interp(np.array(bootstrap.tails) * (many - 1), np.arange(many), part[:many])
-            for part, many in zip(ordered, defined.tolist(), strict=True)
-        ]
-    )
-    return around(value, float(ends[:, 0].min()), float(ends[:, 1].max()))
+    lows, highs = zip(*(_quantiles(part, bootstrap.tails) for part in parts), strict=True)
+    return around(value, min(lows), max(highs))
+
+
+def _quantiles(values: Floats, tails: tuple[float, float]) -> list[float]:
+    """The quantiles at both tails, as of `numpy.quantile`, which takes five times as long."""
+    places = [tail * (len(values) - 1) for tail in tails]
+    below = [int(place) for place in places]
+    above = [min(at + 1, len(values) - 1) for at in below]
+    values = np.partition(values, below + above)
+    return [
+        float(values[low] + (place - low) * (values[high] - values[low]))
+        for place, low, high in zip(places, below, above, strict=True)
+    ]

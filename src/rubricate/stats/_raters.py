@@ -100,18 +100,19 @@ def krippendorff_alpha(
         0.533
     """
     check_choice(level, "level", *LEVELS)
-    rows = [listed(row, f"ratings of item {item}") for item, row in _rows(ratings)]
-    clusters, few = cluster_indices(groups, len(rows)), False
-    far: Floats = np.empty((0, 0))
+    few, far = False, np.empty((0, 0))
     if level == "interval":
-        table = _table(rows)
+        table = _table(ratings)
+        n = len(table)
+        clusters = cluster_indices(groups, n)
         of_items = _interval_contributions(np.vstack([table, far_items(table)]))
-        contributions, far = of_items[: len(rows)], of_items[len(rows) :]
+        contributions, far = of_items[:n], of_items[n:]
         sizes, statistic = contributions[:, 0], _interval_alpha
         few = is_skewed(table, clusters)
     else:
-        counts = counts_of(rows, labels, ranked=level == "ordinal")
-        kinds = counts.shape[1]
+        counts = counts_of(ratings, labels, ranked=level == "ordinal")
+        n, kinds = counts.shape
+        clusters = cluster_indices(groups, n)
 
         def statistic(totals: Floats) -> Floats:
             matrices = totals.reshape(-1, kinds, kinds)
@@ -127,7 +128,7 @@ def krippendorff_alpha(
         contributions = parts(counts)
         sizes = contributions.sum(1)
 
-    index = cluster_indices(strata, len(rows), "strata")
+    index = cluster_indices(strata, n, "strata")
     count = 1 if strata is None else int(index.max(initial=-1)) + 1
     width = contributions.shape[1] + 1
     columns = (np.zeros_like(index) if strata is None else index)[:, None] * width
@@ -135,9 +136,9 @@ def krippendorff_alpha(
     totals_of = sparse.csr_matrix(
         (
             entries.ravel(),
-            (np.repeat(np.arange(len(rows)), width), (columns + np.arange(width)).ravel()),
+            (np.repeat(np.arange(n), width), (columns + np.arange(width)).ravel()),
         ),
-        shape=(len(rows), count * width),
+        shape=(n, count * width),
     )
 
     def statistics(totals: Floats) -> dict[str, Floats]:
@@ -178,8 +179,8 @@ def _of_patterns(
     """
     n, kinds = counts.shape
     raters = counts @ np.ones(kinds)
-    several = raters[raters > 1]
-    most = max(2.0, float(np.median(several))) if len(several) else 2.0
+    several = np.sort(raters[raters > 1])
+    most = float(several[len(several) // 2]) if len(several) else 2.0
     of_priors, worths = _patterns_of_priors(kinds, most, ordered=ordered and kinds > 2)
     rows = np.vstack([counts, of_priors])
     # A row as one number, if it fits: rows take numpy ten times as long to tell apart.
@@ -188,15 +189,8 @@ def _of_patterns(
     _, first, index = np.unique(code, axis=0, return_index=True, return_inverse=True)
     patterns, index = rows[first], index.reshape(-1)
     priors = [np.bincount(index[n:], worth, len(patterns)).astype(float) for worth in worths]
-    added = parts(patterns)
-    estimates = coefficient_intervals(
-        index[:n],
-        clusters,
-        priors,
-        {"": lambda times: statistic(times @ added)},
-        bootstrap,
-    )
-    return estimates[""]
+    of, added = {"": statistic}, parts(patterns)
+    return coefficient_intervals(index[:n], clusters, priors, of, bootstrap, parts=added)[""]
 
 
 @lru_cache(maxsize=32)
@@ -216,7 +210,7 @@ def _patterns_of_priors(kinds: int, most: float, *, ordered: bool) -> tuple[Floa
 
 def _if_others(estimate: Estimate, counts: Floats, clusters: Integers) -> Estimate:
     """Without interval if too few items have another label than the commonest, counts (n, K)."""
-    common = counts.sum(axis=1) == counts[:, counts.sum(axis=0).argmax()]
+    common = counts @ np.ones(counts.shape[1]) == counts[:, counts.sum(axis=0).argmax()]
     if estimate.low is not None and are_few(common, clusters, LEAST_LABELS):
         return Estimate(estimate.value, undefined=FEW_DIFFER)
     return estimate
@@ -248,7 +242,7 @@ def counts_of(
     column = {label: number for number, label in enumerate(labels)} | {None: kinds}
     item_of = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
     try:
-        columns = np.array([column[label] for label in every], dtype=np.int64)
+        columns = np.fromiter(map(column.__getitem__, every), np.int64, len(every))
     except KeyError:
         at, label = next(pair for pair in enumerate(every) if pair[1] not in column)
         known = ", ".join(brief(name).strip("'") for name in labels)
@@ -323,15 +317,14 @@ def fleiss_kappa(
         0.467
     """
     counts = counts_of(ratings)
-    rated = counts.sum(1) > 0
-    clusters = cluster_indices(groups, len(counts))[rated]
-    counts = counts[rated]
-    raters = np.unique(counts.sum(1))
-    if len(raters) == 0 or raters[0] < 2:
+    raters = counts @ np.ones(counts.shape[1])
+    rated = raters > 0
+    clusters, counts = cluster_indices(groups, len(counts))[rated], counts[rated]
+    many = float(raters.max(initial=0))
+    if many < 2:
         return Estimate(None, undefined="no item has two ratings")
-    if len(raters) > 1:
+    if (raters[rated] < many).any():
         return Estimate(None, undefined="the items have different numbers of ratings")
-    many = float(raters[0])
 
     def parts(some: Floats) -> Floats:
         equal = (some * (some - 1)).sum(1) / (many * (many - 1))
@@ -531,6 +524,7 @@ def gwet_ac(
     counts = counts_of(ratings, labels, ranked=weights != "identity")
     kinds = counts.shape[1]
     weight = label_weights(kinds, POWERS[weights])
+    factor = weight.sum() / max(1, kinds * (kinds - 1))
 
     def parts(some: Floats) -> Floats:
         raters = some.sum(1)
@@ -547,7 +541,7 @@ def gwet_ac(
 
     def statistic(totals: Floats) -> Floats:
         share = totals[:, 2:-1] / totals[:, -1:]
-        chance = weight.sum() * (share * (1 - share) @ np.ones(kinds)) / max(1, kinds * (kinds - 1))
+        chance = factor * (1 - share**2 @ np.ones(kinds))
         kappas = (totals[:, 0] / totals[:, 1] - chance) / (1 - chance)
         return kappas if kinds > 1 else np.full_like(kappas, np.nan)
 
