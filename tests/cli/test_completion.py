@@ -75,6 +75,26 @@ def test_init_starts_from_a_table_of_yours(rubricate, tmp_path: Path) -> None:
     assert (item["item"], item["prompt"], item["submission"]) == ("1", "Where?", "Here it is.")
 
 
+@pytest.mark.parametrize(
+    ("names", "mapped", "missing"),
+    [
+        (("TicketNo", "Customer", "Reply"), "submission=Reply,prompt=Customer,id=TicketNo", ()),
+        (("ticket_id", "user_message", "bot_message"), "bot_message,prompt=user_message,id=", ()),
+        (("shop_id", "Agent", "bot_response"), "map: submission=bot_response\n", ("prompt", "id")),
+    ],
+)
+def test_init_maps_columns_by_name_and_content(rubricate, tmp_path, names, mapped, missing) -> None:
+    rows = ["1,Where is my parcel?,On its way to you.", "2,Can I return it?,Not this lamp."]
+    if missing:  # an id that is not distinct, and names of people
+        rows = ["1,Ann,On its way to you.", "1,Bob,Not this lamp."]
+    (tmp_path / "mine.csv").write_text("\n".join([",".join(names), *rows, ""]))
+    done = rubricate("init", "start", "--from", "mine.csv")
+    assert mapped in (tmp_path / "start" / "run.yaml").read_text()
+    assert [f"add {role}=COLUMN" in done.stdout for role in ("prompt", "id")] == [
+        role in missing for role in ("prompt", "id")
+    ]
+
+
 def test_init_names_the_columns_where_none_looks_like_answers(rubricate, tmp_path: Path) -> None:
     (tmp_path / "odd.csv").write_text("a,b\n1,2\n")
     done = rubricate("init", "start", "--from", "odd.csv")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from rubricate._files import user_path, write_text
 from rubricate.cli._commands import command
 from rubricate.cli._ending import print_next
 from rubricate.cli._printing import JsonOutput, print_json
-from rubricate.errors import InputError
+from rubricate.errors import InputError, errors_within
 from rubricate.settings import Settings, option
 
 START_FILES = ("dataset.json", "rubric.yaml", "run.yaml")
@@ -85,8 +88,9 @@ def init(settings: InitSettings) -> None:
     if settings.map and not settings.from_table:
         raise InputError("--map is about the columns of a table: give --from, too")
     if settings.from_table:
-        columns = settings.map or _columns_of(settings.from_table)
-        texts = _texts_for(settings.from_table, columns, folder)
+        rows = _first_rows(settings.from_table)
+        columns = settings.map or _columns_of(rows)
+        texts = _texts_for(settings.from_table, rows, columns, folder)
     names = START_FILES if texts is None else tuple(texts)
     present = [name for name in names if os.path.lexists(folder / name)]
     if present and not settings.force:
@@ -106,11 +110,8 @@ def init(settings: InitSettings) -> None:
         return
     print(f"Wrote {', '.join(names)} in {folder.resolve()}.")
     if texts is not None:
-        no_id = "" if ",id=" in columns else "; if a column has ids, add id=COLUMN"
-        print(f"Columns: {columns}{no_id}.")
-        print(
-            "Write your own criteria into rubric.yaml, and change map in run.yaml if it is wrong."
-        )
+        _print_columns(rows, columns)
+        print("Write your own criteria into rubric.yaml.")
     print_next("Next: rubricate grade --config {config}", settings, config=folder / "run.yaml")
 
 
@@ -119,43 +120,93 @@ USUAL_COLUMNS = {
     "prompt": ("prompt", "question", "input", "query", "instruction", "message"),
     "reference": ("reference", "target", "expected", "expected_output", "gold", "ideal"),
     "context": ("context", "contexts", "retrieved_contexts", "documents", "passages"),
-    "id": ("id", "item_id", "uid"),
+    "id": ("id", "item_id", "uid", "uuid", "no", "nr", "number"),
 }
 """Frequent names of columns, by meaning."""
+SPEAKERS = {
+    "submission": {"bot", "assistant", "agent", "model"},
+    "prompt": {"user", "customer", "client", "human"},
+}
+"""Who writes the texts of a column such as `Customer` or `bot_message`."""
+MESSAGES = {"message", "text", "turn", "utterance"}
+MOST_ROWS = 1000
+"""How many rows show whether the values of a column are distinct, as ids are."""
+LEAST_WORDS = 3
+"""The mean number of words in a column of messages. Names of people have one or two."""
 
 
-def _columns_of(table: str) -> str:
-    """Guess the meaning of the columns of a user's table, in the format of `--map`."""
+def _first_rows(table: str) -> list[dict[str, Any]]:
+    """Read the first rows of a user's table, up to one that cannot be read."""
     from rubricate.dataset.samples import Records
 
-    _, first = next(
-        Records(str(user_path(table))).read(wanted=1), (None, InputError("has no rows", file=table))
-    )
-    if isinstance(first, InputError):
-        raise first
-    columns = list(first)
+    rows: list[dict[str, Any]] = []
+    for _, record in islice(Records(str(user_path(table))).read(wanted=MOST_ROWS), MOST_ROWS):
+        if isinstance(record, InputError):
+            if rows:
+                break
+            raise record.within(file=table)
+        rows.append(record)
+    if not rows:
+        raise InputError("has no rows", file=table)
+    return rows
+
+
+def _columns_of(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Guess the meaning of the columns of a user's table, in the format of `--map`."""
+    by_name = {column.casefold(): column for column in rows[0]}
     mapped: dict[str, str] = {}
-    for what, usual in USUAL_COLUMNS.items():
-        by_name = {column.casefold(): column for column in columns}
+    for role, usual in USUAL_COLUMNS.items():
         column = next((by_name[name] for name in usual if name in by_name), None)
-        if column is not None:
-            mapped[what] = column
-    for (
-        what,
-        usual,
-    ) in USUAL_COLUMNS.items():  # bot_reply, userQuestion: only if there is one candidate
-        ends = [c for c in columns if c not in mapped.values() and _last_word(c) in usual]
-        if what != "id" and what not in mapped and len(ends) == 1:
-            mapped[what] = ends[0]
-    return ",".join(f"{what}={column}" for what, column in mapped.items())
+        if column is not None and (role != "id" or _are_distinct(column, rows)):
+            mapped[role] = column
+    for role in [role for role in USUAL_COLUMNS if role not in mapped]:
+        others = [column for column in rows[0] if column not in mapped.values()]
+        # bot_reply, userQuestion, TicketNo
+        columns = [c for c in others if _words(c)[-1:] and _words(c)[-1] in USUAL_COLUMNS[role]]
+        if role == "id":
+            columns = [column for column in columns if _are_distinct(column, rows)][:1]
+        elif len(columns) != 1:
+            speakers = SPEAKERS.get(role, set())
+            columns = [column for column in others if _has_messages(column, speakers, rows)]
+        if len(columns) == 1:
+            mapped[role] = columns[0]
+    return ",".join(f"{role}={mapped[role]}" for role in USUAL_COLUMNS if role in mapped)
 
 
-def _last_word(column: str) -> str:
-    words = re.findall(r"[A-Z]?[^\W_A-Z]+|[A-Z]+", column)
-    return words[-1].casefold() if words else ""
+def _words(column: str) -> list[str]:
+    """The words of a column's name, such as `user_message` or `TicketNo`, in lower case."""
+    return [word.casefold() for word in re.findall(r"[A-Z]?[^\W_A-Z]+|[A-Z]+", column)]
 
 
-def _texts_for(table: str, columns: str, folder: Path) -> dict[str, str]:
+def _are_distinct(column: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    values = {str(row.get(column) or "") for row in rows}
+    return len(values) == len(rows) and "" not in values
+
+
+def _has_messages(column: str, speakers: set[str], rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a column is named after a speaker, and has texts rather than people's names."""
+    words = set(_words(column))
+    if not words & speakers or words - speakers - MESSAGES:
+        return False
+    return sum(len(str(row.get(column) or "").split()) for row in rows) >= LEAST_WORDS * len(rows)
+
+
+def _print_columns(rows: Sequence[Mapping[str, Any]], columns: str) -> None:
+    """Print what each column is, and what is missing."""
+    from rubricate.dataset.items import TableColumns
+
+    roles = TableColumns.parse(columns).found_in(list(rows[0]), ())
+    others = ", ".join(column for column in rows[0] if column not in roles.values())
+    shown = ",".join("=".join(pair) for pair in roles.items())
+    print(f"Columns: {shown}. If this is wrong, change map in run.yaml.")
+    for role, meaning in (("prompt", "the question"), ("id", "ids")):
+        if role not in roles and others:
+            print(f"No column looks like {meaning}: add {role}=COLUMN to map (others: {others}).")
+
+
+def _texts_for(
+    table: str, rows: Sequence[Mapping[str, Any]], columns: str, folder: Path
+) -> dict[str, str]:
     """The contents of the initial files for a user's table, by name.
 
     Raises:
@@ -163,7 +214,7 @@ def _texts_for(table: str, columns: str, folder: Path) -> dict[str, str]:
     """
     import yaml
 
-    from rubricate.dataset import read_table
+    from rubricate.dataset.items import dataset_of_rows
     from rubricate.rubric import Rubric
 
     options = {
@@ -178,7 +229,8 @@ def _texts_for(table: str, columns: str, folder: Path) -> dict[str, str]:
         "- {name: not empty, kind: counter, counter: words, at_least: 1}\n"
         "- {name: short, kind: counter, counter: words, at_most: 200}\n"
     )
-    read_table(user_path(table), Rubric.from_dict(yaml.safe_load(rubric)), columns).survey(1)
+    with errors_within(file=table):
+        dataset_of_rows(rows[:1], Rubric.from_dict(yaml.safe_load(rubric)), columns)
     head = "# rubricate grade --config run.yaml\n"
     more = "# judge: openai/gpt-6-luna     # default: the built-in judge, a baseline\n"
     return {
