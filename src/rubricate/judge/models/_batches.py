@@ -13,6 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -225,6 +226,7 @@ class Batches:
         self._quiet = min(QUIET, 4 * model.every)
         self._collected: dict[str, bytes] = {}
         self._bytes = 0
+        self._began = time.time()
         self._since = 0.0
         self._news = 0  # counts requests and answers
         self._futures: dict[str, asyncio.Future[_Outcome]] = {}
@@ -320,12 +322,15 @@ class Batches:
         """Fail all waiting requests, because the run does not wait for batches."""
         out = [batch for batch in self.folder.batches if batch.state != "ended"]
         rows = [row for batch in out for row in batch.rows]
-        text = f"{OUT}: {len(rows)} requests are out in {len(out)} batch{'es' * (len(out) > 1)}"
+        text = f"{len(rows)} requests are out in {len(out)} batch{'es' * (len(out) > 1)}"
+        if out and all(batch.created < self._began for batch in out):
+            since = datetime.fromtimestamp(min(batch.created for batch in out), UTC)
+            text = f"not ready: {text} since {since:%Y-%m-%d %H:%M} UTC"
         own = [batch for batch in out if batch.id and batch.model == self._model.name]
         unasked = [str(b.id) for b in own if self._futures.keys().isdisjoint(b.rows)]
         if unasked:
             text += f"; {', '.join(unasked)} of another shard, or of other options or texts"
-        self._end(list(self._futures), ModelError("not_run", text))
+        self._end(list(self._futures), ModelError("not_run", f"{OUT}: {text}"))
 
     def _send(self) -> None:
         """Send the collected requests; follow those that another process has sent meanwhile."""
