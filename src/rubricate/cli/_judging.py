@@ -125,7 +125,8 @@ def exit_code(
     if is_out(stopped):
         why = why.partition(": ")[2]
         sys.stderr.write(
-            f"{why[:1].upper()}{why[1:]}. The same command collects the answers; `rubricate batches` lists them.\n"
+            f"{why[:1].upper()}{why[1:]}. The same command collects the answers; "
+            "`rubricate batches` lists them.\n"
         )
         return ExitCode.OUT
     resume = "Nothing was judged." if nothing_judged else resume
