@@ -104,6 +104,8 @@ def test_option_disagreements_shows_what_differs_from_the_labels(graded):
     both = graded("show", "run", "--disagreements", "--criterion", "speed", "--json")
     assert told(both) == found[1:]
     assert "No verdicts match." in graded("show", "run", "--disagreements", "--failed").stdout
+    shown = graded("show", "run", "--disagreements").stdout
+    assert shown.count("How fast is light?") == 2  # to decide who is right
 
 
 def test_disagreements_without_labels_are_those_of_the_judges(rubricate, write_dataset):

@@ -16,6 +16,7 @@ import pytest
 from rubricate import InputError
 from rubricate.analysis import read_run, scores_by
 from rubricate.dialects.researchrubrics import (
+    DEFAULT_MODEL,
     ReportOptions,
     RubricEvaluator,
     calculate_compliance_score,
@@ -557,3 +558,14 @@ def test_a_line_of_elsewhere_that_did_not_succeed_is_missing_whatever_its_score(
 def test_a_verdict_and_a_score_that_contradict_each_other_are_refused(verdict, score):
     with pytest.raises(InputError, match=r"result 2: the verdict is '.*Satisfied' and the score"):
         compliance_by_report([foreign_line(), foreign_line(verdict=verdict, score=score)])
+
+
+@pytest.mark.parametrize("judge", [DEFAULT_MODEL, "openai/gpt-6-luna"])
+def test_a_dry_run_needs_no_api_key(folder, monkeypatch, judge):
+    for name in ("LITELLM_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    command = [sys.executable, "-m", "rubricate", "researchrubrics", "--judge", judge]
+    done = subprocess.run([*command, "--dry-run"], capture_output=True, text=True, check=True)
+    assert "requests  3" in done.stdout
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "API_KEY" in done.stderr

@@ -133,6 +133,12 @@ def test_anything_else_is_an_error_that_lists_the_shapes(data: Any) -> None:
         Rubric.from_dict(data)
 
 
+@pytest.mark.parametrize("data", [A, {"name": "a", "kind": "regex", "pattern": "x"}])
+def test_one_criterion_instead_of_a_list_is_an_error_that_says_so(data: Any) -> None:
+    with pytest.raises(InputError, match=r"one criterion, and a rubric is a list.*'- '"):
+        Rubric.from_dict(data)
+
+
 @pytest.mark.parametrize(
     ("data", "path"),
     [

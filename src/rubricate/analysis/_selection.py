@@ -126,7 +126,7 @@ class Selection(Report):
         yield from self._criteria_sections()
         for item in self:
             items, verdicts = items + 1, verdicts + len(item.rows)
-            yield from _item_sections(item, by_name=bool(self.items))
+            yield from _item_sections(item, WHOLE if self.items else EXCERPT)
         counts = f"{_counted(verdicts, 'verdict')} of {_counted(items, 'item')}"
         yield say(counts if items else "No verdicts match.", "quiet")
 
@@ -158,16 +158,17 @@ def _counted(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def _item_sections(item: FinishedItem, *, by_name: bool) -> Iterator[Section]:
+def _item_sections(item: FinishedItem, longest: int) -> Iterator[Section]:
     score, human = item.rows[0].item_score.value, item.rows[0].human_score
     head = f"  {item.description}" if item.description else ""
     head += f"  score {figure(score)}"
     head += "" if human is None else f", by human labels {figure(human)}"
     yield Paragraph((Words(item.item, "strong"), Words(head)))
-    if by_name and item.prompt:
-        yield Passage(item.prompt, tone="quiet")
+    if item.prompt:
+        left_out = max(0, len(item.prompt) - longest)
+        yield Passage(item.prompt[:longest], left_out=left_out, tone="quiet")
     if item.submission is not None:
-        yield _excerpt(item, item.submission, WHOLE if by_name else EXCERPT)
+        yield _excerpt(item, item.submission, longest)
     yield _verdicts(item)
     yield GAP
 

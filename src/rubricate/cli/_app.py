@@ -27,21 +27,6 @@ app = typer.Typer(
 _ClickException: type[Exception] = next(
     base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"
 )
-OTHER_NAMES = {
-    "--model": "--judge",
-    "--retries": "--attempts",
-    "--max-retries": "--attempts",
-    "--threads": "--concurrency",
-    "--max-concurrency": "--concurrency",
-    "--max-connections": "--concurrency",
-    "--n": "--limit",
-    "--max-samples": "--limit",
-    "--endpoint": "--base-url",
-    "--api-base": "--base-url",
-    "--output": "--run-dir",
-    "--output-dir": "--run-dir",
-}
-"""Options of other tools, with ours. Their spelling does not resemble ours."""
 
 
 def _show_version(wanted: bool) -> None:
@@ -129,9 +114,6 @@ def _run() -> NoReturn:
     except Exception as error:
         if not isinstance(error, _ClickException):
             raise
-        ours = OTHER_NAMES.get(getattr(error, "option_name", ""))
-        if ours and any(ours in each.opts for each in error.ctx.command.params):  # type: ignore[attr-defined]
-            vars(error)["possibilities"] = [ours]
         message = error.format_message()  # type: ignore[attr-defined]
         if message:
             sys.stderr.write(f"Error: {_one_line(message)} (see {_as_called(error)} --help)\n")

@@ -62,6 +62,21 @@ module. They are read from the source, so that the list of all commands imports 
 """
 DIALECTS = ("researchrubrics",)
 """Commands for the file layout of another system."""
+OTHER_NAMES = {
+    "--model": "--judge",
+    "--retries": "--attempts",
+    "--max-retries": "--attempts",
+    "--threads": "--concurrency",
+    "--max-concurrency": "--concurrency",
+    "--max-connections": "--concurrency",
+    "--n": "--limit",
+    "--max-samples": "--limit",
+    "--endpoint": "--base-url",
+    "--api-base": "--base-url",
+    "--output": "--run-dir",
+    "--output-dir": "--run-dir",
+}
+"""Options of other tools, with ours. Their spelling does not resemble ours."""
 OUTPUT = "Output"
 HELP_ALL = "help_all"
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
@@ -231,6 +246,9 @@ class _Command(TyperCommand):
             return super().parse_args(ctx, _with_one_map(args) if "map" in self.declared else args)
         except Exception as error:
             vars(error)["ctx"] = ctx  # typer sets none for an option without a value
+            ours = OTHER_NAMES.get(getattr(error, "option_name", ""))
+            if any(ours in parameter.opts for parameter in self.get_params(ctx)):
+                vars(error)["possibilities"] = [ours]
             raise
 
     def worded(self, ctx: Any) -> list[Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rubricate.cli._commands import command
 from rubricate.cli._ending import ExitCode
-from rubricate.cli._gates import code_of, warn_of_builtin, warn_of_refit
+from rubricate.cli._gates import code_of, print_outcome, warn_of_builtin, warn_of_refit
 from rubricate.cli._judging import Shell, print_estimate, shared_places, until_stopped
 from rubricate.cli._printing import Groups, ReportOutput, print_report
 from rubricate.cli._run_dirs import OnProgress
@@ -138,8 +138,7 @@ def compare(settings: CompareSettings) -> int:
     if settings.sequential is not None and not has_changed:
         decision = sequential_gate(comparison, decision, runs, settings.sequential)
     _print(replace(comparison, decision=decision), settings)
-    if settings.json_output or settings.quiet:  # the printed report begins with it
-        sys.stderr.write(f"{decision.why}\n")
+    print_outcome(decision.why, settings)
     warn_of_builtin(*runs)
     return code_of(decision.outcome, settings)
 

@@ -83,6 +83,7 @@ def print_next(advice: str, settings: Any, **further: object) -> None:
 
 
 READ = "Next, to read answers beside verdicts: rubricate view {run}"
+INTERVALS = "Next, for intervals: rubricate trust agree {run}"
 
 
 def print_next_of_run(summary: Summary, settings: Any, run: Path) -> None:
@@ -90,7 +91,7 @@ def print_next_of_run(summary: Summary, settings: Any, run: Path) -> None:
     if summary.nothing_judged:
         return
     if summary.agreement is not None:
-        print_next("Next, for intervals: rubricate trust agree {run}", settings, run=run)
+        print_next(INTERVALS, settings, run=run)
     else:
         print_next(READ, settings, run=run)
 

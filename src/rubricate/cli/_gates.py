@@ -159,8 +159,7 @@ def thresholds_of(
 def code_of_gates(code: int, summary: Summary, settings: GradeSettings) -> int:
     """The exit code of a run with thresholds or a certificate."""
     if summary.thresholds is not None:
-        is_printed = not settings.json_output and not settings.quiet
-        code = code_of_thresholds(code, summary.thresholds, settings, is_printed=is_printed)
+        code = code_of_thresholds(code, summary.thresholds, settings)
     if code or summary.certificate is None or summary.certificate.holds:
         return code
     differences = "; ".join(summary.certificate.differences)
@@ -169,21 +168,24 @@ def code_of_gates(code: int, summary: Summary, settings: GradeSettings) -> int:
     return ExitCode.NOT_CERTIFIED
 
 
-def code_of_thresholds(
-    code: int, outcome: ThresholdOutcome, options: Unclear, *, is_printed: bool
-) -> int:
-    """The exit code of a run with thresholds; the reason for missing them goes to stderr.
+def code_of_thresholds(code: int, outcome: ThresholdOutcome, options: Unclear) -> int:
+    """The exit code of a run with thresholds, whose outcome is printed if it is not `passed`.
 
-    A run that stopped or was interrupted keeps its code. `is_printed` says that the summary, which
-    shows the reason as well, has been printed.
+    A run that stopped or was interrupted keeps its code.
     """
     if outcome.outcome == "passed":
         return code
-    if not is_printed:
-        sys.stderr.write(f"{one_line(str(outcome))}.\n")
+    print_outcome(f"{outcome}.", options)
     if code not in (ExitCode.FINE, ExitCode.SOME_FAILED):
         return code
     return code_of(outcome.outcome, options) or code
+
+
+def print_outcome(sentence: str, settings: Unclear) -> None:
+    """Print the outcome of a gate on stderr, unless the report was printed, which shows it too."""
+    values = vars(settings)
+    if values.get("json_output") or values.get("quiet"):
+        sys.stderr.write(f"{one_line(sentence)}\n")
 
 
 OUTCOMES = {

@@ -34,6 +34,7 @@ from rubricate.dialects.researchrubrics import (
     RubricEvaluator,
     figures_of_results,
     find_reports,
+    judge_of_reports,
     read_tasks,
     results_path,
 )
@@ -136,17 +137,18 @@ def researchrubrics(settings: ReportSettings) -> int:
         cache=None if settings.dry_run else converted,
         follow_links=settings.follow_links,
     )
+    options = replace(part(RunOptions, settings), run_dir=run_dir, **shared)
+    if settings.dry_run:
+        judge = judge_of_reports(names or None, settings.chunk_tokens or None, settings)
+        planned = estimate(reports.dataset, judge, **vars(options))
+        print_estimate(planned, settings.json_output)
+        return 0
     evaluator = RubricEvaluator(
         names or None,
         grading=settings.grading,
         chunk_tokens=settings.chunk_tokens or None,
         **vars(part(Endpoint, settings)),
     )
-    options = replace(part(RunOptions, settings), run_dir=run_dir, **shared)
-    if settings.dry_run:
-        planned = estimate(reports.dataset, evaluator.judge, **vars(options))
-        print_estimate(planned, settings.json_output)
-        return 0
     _list_unmatched(reports, notes)
     if not names:
         notes.print(NO_JUDGE, style="dim")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rubricate._terminal import NARROWEST, one_line
 from rubricate.cli._commands import command
-from rubricate.cli._ending import READ, ExitCode, print_next, print_next_of_run
+from rubricate.cli._ending import INTERVALS, READ, ExitCode, print_next, print_next_of_run
 from rubricate.cli._gates import code_of_thresholds, thresholds_of
 from rubricate.cli._printing import (
     JsonOutput,
@@ -156,7 +156,7 @@ def show(settings: ShowSettings) -> int:
     code = ExitCode.SOME_FAILED if summary.unanswered else ExitCode.FINE
     if reached is None:
         return code
-    return code_of_thresholds(code, reached, settings, is_printed=not settings.json_output)
+    return code_of_thresholds(code, reached, settings)
 
 
 def _print_kept(folder: Path, settings: ReportOutput) -> None:
@@ -174,6 +174,9 @@ def _print_kept(folder: Path, settings: ReportOutput) -> None:
         print(report)
 
 
+LABEL = "Next, to check the judge against your own labels: rubricate label DATA --run {run}"
+
+
 class ReportSettings(Run, Journal, JsonOutput):
     """The options of `rubricate report`."""
 
@@ -189,10 +192,7 @@ class ReportSettings(Run, Journal, JsonOutput):
             raise InputError("the file's name must end in .html", file=self.output)
 
 
-@command(
-    ReportSettings,
-    then="Next, to check the judge against your own labels: rubricate label DATA --run {run}",
-)
+@command(ReportSettings)
 def report(settings: ReportSettings) -> None:
     """Write a run as one HTML page: figures, plots, every verdict."""
     from dataclasses import asdict
@@ -221,6 +221,7 @@ def report(settings: ReportSettings) -> None:
         sys.stderr.write(f"The page has no prompts and replies: {one_line(page.missing)}\n")
     if page.size > LARGE:
         sys.stderr.write("A page of this size takes a browser some time to open.\n")
+    print_next(INTERVALS if page.has_labels else LABEL, settings)
 
 
 class ExportSettings(Run, JsonOutput):

@@ -47,6 +47,7 @@ class ReportPage:
         items: the number of items.
         size: the size of the file, in bytes.
         has_texts: whether it has the graded texts; run folders from earlier versions do not.
+        has_labels: whether the run has labels of people for verdicts of the judge.
         missing: why it has no prompts and replies although the run has a journal.
     """
 
@@ -54,6 +55,7 @@ class ReportPage:
     items: int
     size: int
     has_texts: bool
+    has_labels: bool
     missing: str | None = None
 
 
@@ -198,8 +200,9 @@ def write_report(
                 page.write(after.encode("utf-8", "replace"))
     except OSError as error:
         raise not_written(path, error) from None
-    items = data.items
-    return ReportPage(path, len(items.entries), path.stat().st_size, items.has_texts, data.missing)
+    items, size = data.items, path.stat().st_size
+    has_labels = finished.summary.get("agreement") is not None
+    return ReportPage(path, len(items.entries), size, items.has_texts, has_labels, data.missing)
 
 
 def _index(items: PageItems, comparison: RunComparison | None) -> Iterator[tuple[str, Any]]:

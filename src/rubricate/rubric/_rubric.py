@@ -215,6 +215,11 @@ class Rubric(PythonDocument):
         criteria: list[Node] = []
         fields = {key: value for key, value in data.items() if key not in ("criteria", "sections")}
         if "criteria" not in data and "sections" not in data:
+            if not data.keys().isdisjoint(("requirement", "kind", "weight")):
+                raise InputError(
+                    "is one criterion, and a rubric is a list of them: begin its first line with "
+                    "'- ', and the others with two spaces (in JSON, put it into [ ])"
+                )
             texts = [key for key, text in data.items() if isinstance(text, str)]
             advice = f"; write - {{name: {texts[0]}, requirement: ...}}" if texts else ""
             keys = ", ".join(map(str, data)) or "none"

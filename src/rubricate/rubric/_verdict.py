@@ -60,6 +60,8 @@ class Paraphrase(Evidence):
     paraphrase: bool = True
 
 
+SHOWN = 60
+"""The maximum number of characters of a reason in the representation of a verdict."""
 GATE = "gate"
 """The failure kind if a required criterion failed."""
 
@@ -126,6 +128,11 @@ class Verdict:
     tied: bool = False
     order: Mapping[str, Any] | None = None
     stage: int | None = None
+
+    def __repr__(self) -> str:
+        why = str(self.error) if self.error is not None else self.reason or ""
+        why = why if len(why) <= SHOWN else f"{why[:SHOWN]}…"
+        return f"Verdict({self.criterion}: {self.label or self.status}, {why!r})"
 
 
 def confidence(verdict: Verdict) -> float | None:

@@ -51,6 +51,7 @@ from rubricate.dialects.researchrubrics.evaluate_single_report import (
     ReportOptions as ReportOptions,
     RubricEvaluator as RubricEvaluator,
     evaluate_task_rubrics as evaluate_task_rubrics,
+    judge_of_reports as judge_of_reports,
 )
 
 names_elsewhere(__name__)

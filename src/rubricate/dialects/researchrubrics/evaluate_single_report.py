@@ -166,7 +166,7 @@ class RubricEvaluator:
         self.max_concurrent = call.max_concurrent
         self.max_retries = call.max_retries
         self._closes_judge = not isinstance(call.model, Judge | Model)
-        self.judge: Judge = _judge(call.model, call.chunk_tokens, part(Endpoint, call))
+        self.judge: Judge = judge_of_reports(call.model, call.chunk_tokens, call)
 
     async def grade(
         self, reports: ResearchReports, options: DialectOptions, output: ResultLines | None = None
@@ -239,7 +239,8 @@ async def evaluate_task_rubrics(call: ReportCall) -> tuple[pandas.DataFrame, flo
     return table, ReportFigures.of(batch.result.items[0]).compliance.value
 
 
-def _judge(model: JudgesLike, chunk_tokens: int | None, endpoint: Endpoint) -> Judge:
+def judge_of_reports(model: JudgesLike, chunk_tokens: int | None, endpoint: Endpoint) -> Judge:
+    """Return the judge of an evaluator; the arguments are those of `RubricEvaluator`."""
     several: list[Any] = list(model) if isinstance(model, list | tuple) else [model]
     if len(several) == 1:
         return _single_judge(several[0], chunk_tokens, endpoint)
@@ -258,7 +259,8 @@ def _judge(model: JudgesLike, chunk_tokens: int | None, endpoint: Endpoint) -> J
 def _single_judge(model: JudgeLike, chunk_tokens: int | None, endpoint: Endpoint) -> Judge:
     """Create a judge. Language models state how sure they are, and read long reports in parts."""
     if model == DEFAULT_MODEL and endpoint.prices is None:
-        model = HTTPModel(DEFAULT_MODEL, **{**vars(endpoint), "prices": PAGE_PRICES})
+        options = {**vars(part(Endpoint, endpoint)), "prices": PAGE_PRICES}
+        model = HTTPModel(DEFAULT_MODEL, needs_key=not endpoint.dry_run, **options)
     language = language_model(model, endpoint)
     if language is None:
         return named_judge(model)
