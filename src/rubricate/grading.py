@@ -18,7 +18,7 @@ from rubricate.streaming import ResultStream, plain, plain_stream, stream_of
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rubricate.dataset import ContextDocument
     from rubricate.judge import JudgesLike
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 
 class GradeCall(GradingOptions, kw_only=False):
     """What `grade` is called with."""
+
+    elsewhere: ClassVar[Mapping[str, str]] = {
+        "on_error": "leave out such rows of a data frame with dropna; read_table takes on_error "
+        "for a file"
+    }
 
     dataset: Data
     judge: JudgesLike = None

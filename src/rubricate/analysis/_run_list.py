@@ -122,7 +122,7 @@ class RunList(Report):
             *numbers("score, 95 %", least=16),
             *(numbers("accuracy", "kappa", least=5) if labelled else ()),
             *numbers("cost", least=7),
-            *(numbers("of the last command", least=7) if resumed else ()),
+            *(numbers("last command", least=7) if resumed else ()),
             Column("ended, UTC", is_text=True, least=16),
             Column("state", is_text=True, least=10),
         ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from textwrap import wrap
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -93,18 +94,20 @@ def _words(parts: Sequence[Words]) -> Text:
     return Text.assemble(*((part.text, _STYLES[part.tone]) for part in parts))
 
 
-def _tables(table: Table, console: Console, options: ConsoleOptions) -> Iterator[RichTable]:
+def _tables(table: Table, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
     """Yield the table without its details.
 
     No word is broken as long as two columns fit into a line. Columns that do not fit go into a
     further table, which repeats the names of the rows.
     """
     which = range(len(table.columns) - table.details)
+    if table.title is not None:  # not that of the RichTable, which is as narrow as its columns
+        yield Text(table.title, style="bold")
     if table.wide:
-        yield _table(table, table.title, dict.fromkeys(which))
+        yield _table(table, dict.fromkeys(which))
         return
-    for number, widths in enumerate(_fitted(table, which, console, options)):
-        yield _table(table, None if number else table.title, widths)
+    for widths in _fitted(table, which, console, options):
+        yield _table(table, widths)
 
 
 def _fitted(
@@ -153,11 +156,8 @@ def _size(table: Table, place: int, console: Console, options: ConsoleOptions) -
     return Measurement(least, most)
 
 
-def _table(table: Table, title: str | None, widths: Mapping[int, int | None]) -> RichTable:
+def _table(table: Table, widths: Mapping[int, int | None]) -> RichTable:
     rich_table = RichTable(
-        title=title,
-        title_justify="left",
-        title_style="bold",
         box=box.SIMPLE_HEAD,
         show_edge=False,
         padding=(0, 1, 0, 0),
@@ -175,23 +175,28 @@ def _table(table: Table, title: str | None, widths: Mapping[int, int | None]) ->
             max_width=column.most,
             ratio=column.share,
         )
-    _add(rich_table, table.rows, table.columns, [*widths])
+    _add(rich_table, table.rows, table.columns, widths)
     if table.totals:
         rich_table.add_section()
-        _add(rich_table, table.totals, table.columns, [*widths])
+        _add(rich_table, table.totals, table.columns, widths)
     return rich_table
 
 
 def _add(
-    rich_table: RichTable, rows: Sequence[Row], columns: Sequence[Column], which: Sequence[int]
+    rich_table: RichTable,
+    rows: Sequence[Row],
+    columns: Sequence[Column],
+    widths: Mapping[int, int | None],
 ) -> None:
     for row in rows:
-        cells = [_cell(row.cells[place], columns[place]) for place in which]
+        cells = [_cell(row.cells[place], columns[place], widths[place]) for place in widths]
         rich_table.add_row(*cells, style=_STYLES[row.tone])
 
 
-def _cell(cell: Cell, column: Column) -> RenderableType:
+def _cell(cell: Cell, column: Column, width: int | None = None) -> RenderableType:
     if isinstance(cell, str):
+        if width and any(len(word) > width for word in cell.split()):
+            return Lines(Text("\n".join(wrap(cell, width))))  # at hyphens, if there are any
         return Text(cell)
     if isinstance(cell, Words):
         return _words((cell,))
