@@ -57,15 +57,14 @@ def _part(name: str) -> list[str]:
     usage = " ".join(one.collect_usage_pieces(context))
     lines = [f"## {name}", "", _text(one.help), "", f"`rubricate {name} {usage}`", ""]
     rows, shared = [], []
-    for parameter in one.worded(context):
+    for parameter, (name, text) in one.described(context):
         flag = max(parameter.opts, key=len)
         key = flag.removeprefix("--")
         if key in EVERYWHERE:
             continue
         if key in SHARED and parameter.param_type_name == "option":
             shared.append(f"`{flag}`")
-        elif record := parameter.get_help_record(context):
-            name, text = record
+        else:
             rows.append(f"| `{name}` | {_text(text)} |")
     if rows:
         lines += ["| argument or option | what it is |", "|---|---|", *rows, ""]

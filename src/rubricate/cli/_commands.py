@@ -11,7 +11,7 @@ import inspect
 import logging
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -251,36 +251,37 @@ class _Command(TyperCommand):
                 vars(error)["possibilities"] = [ours]
             raise
 
-    def worded(self, ctx: Any) -> list[Any]:
-        """The arguments and options with help texts, which are only needed for help."""
-        parameters: list[Any] = self.get_params(ctx)
-        for parameter in parameters:
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words of the usage line, without braces: they look like a choice of values."""
+        return [re.sub("[{}]", "", piece) for piece in super().collect_usage_pieces(ctx)]
+
+    def described(self, ctx: Any) -> Iterator[tuple[Any, tuple[str, str]]]:
+        """Yield the arguments and options with their names and help texts, as help shows them."""
+        for parameter in cast("list[Any]", self.get_params(ctx)):
             if option := self.declared.get(parameter.name or ""):
                 default = self.defaults.get(parameter.name or "", option.shown_default)
                 parameter.help = option.help + (f" [{default}]" if default else "")
-        return parameters
+            if record := parameter.get_help_record(ctx):
+                # Releases of typer show an argument as RUN, RUN <str> and RUN <list[str]>.
+                is_option = parameter.param_type_name == "option"
+                yield parameter, record if is_option else (parameter.metavar, record[1])
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments and options with their defaults; only the common ones if there are
         many."""
-        parameters = self.worded(ctx)
         common = [name for name, option in self.declared.items() if option.common]
-        if not common:
-            super().format_options(ctx, formatter)
-            return
         shows_all = ctx.meta.get(HELP_ALL, False)
         always = {*common, "config", "json_output", "output", "verbose", "help", HELP_ALL}
         sections: dict[str, list[Any]] = {"Arguments": []}
         sections |= {str(group): [] for group in GROUPS} if shows_all else {}
-        for parameter in parameters:
+        for parameter, record in self.described(ctx):
             title = "Arguments"
             if parameter.param_type_name == "option":
-                if not shows_all and parameter.name not in always:
+                if common and not shows_all and parameter.name not in always:
                     continue
                 group = getattr(parameter, "rich_help_panel", None) or OUTPUT
                 title = group if shows_all else "Options"
-            if (record := parameter.get_help_record(ctx)) is not None:
-                sections.setdefault(title, []).append(record)
+            sections.setdefault(title, []).append(record)
         for title, records in sections.items():
             if records:
                 with formatter.section(title):
@@ -340,12 +341,12 @@ def _entry(function: Any) -> Callable[..., int]:
         is_list = list[str] in kinds or (list[float] in kinds and str not in kinds)
         kinds_of[name] = kinds
         shell_type: Any = bool if kinds == {bool} else list[str] if is_list else str
-        metavar = "<int>" if kinds == {int} else "<float>" if kinds <= _FLOATS else None
-        if is_list and metavar is None:
-            metavar = "<str>"
         if option.is_argument:
-            info: Any = typer.Argument(show_default=False, metavar=metavar)
+            info: Any = typer.Argument(show_default=False, metavar=name.upper())
         else:
+            metavar = "<int>" if kinds == {int} else "<float>" if kinds <= _FLOATS else "<str>"
+            if shell_type is bool:
+                metavar = None
             names = [] if option.shell is None else option.shell.split()
             if shell_type is bool and option.default is False and not names:
                 names = [f"--{name.replace('_', '-')}"]
@@ -499,7 +500,9 @@ def _show_all(context: typer.Context, wanted: bool | None) -> None:
 _CONFIG: Any = Annotated[
     str | None,
     typer.Option(
-        help="A YAML file with these options; the command line wins.", rich_help_panel="The run"
+        help="A YAML file with these options; the command line wins.",
+        metavar="<str>",
+        rich_help_panel="The run",
     ),
 ]
 _VERBOSE: Any = Annotated[
