@@ -57,7 +57,7 @@ def _part(name: str) -> list[str]:
     usage = " ".join(one.collect_usage_pieces(context))
     lines = [f"## {name}", "", _text(one.help), "", f"`rubricate {name} {usage}`", ""]
     rows, shared = [], []
-    for parameter, (name, text) in one.described(context):
+    for parameter, (written, text) in one.described(context):
         flag = max(parameter.opts, key=len)
         key = flag.removeprefix("--")
         if key in EVERYWHERE:
@@ -65,7 +65,7 @@ def _part(name: str) -> list[str]:
         if key in SHARED and parameter.param_type_name == "option":
             shared.append(f"`{flag}`")
         else:
-            rows.append(f"| `{name}` | {_text(text)} |")
+            rows.append(f"| `{written}` | {_text(text)} |")
     if rows:
         lines += ["| argument or option | what it is |", "|---|---|", *rows, ""]
     if shared:

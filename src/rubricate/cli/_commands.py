@@ -344,9 +344,8 @@ def _entry(function: Any) -> Callable[..., int]:
         if option.is_argument:
             info: Any = typer.Argument(show_default=False, metavar=name.upper())
         else:
-            metavar = "<int>" if kinds == {int} else "<float>" if kinds <= _FLOATS else "<str>"
-            if shell_type is bool:
-                metavar = None
+            written = "<int>" if kinds == {int} else "<float>" if kinds <= _FLOATS else "<str>"
+            metavar = None if shell_type is bool else written
             names = [] if option.shell is None else option.shell.split()
             if shell_type is bool and option.default is False and not names:
                 names = [f"--{name.replace('_', '-')}"]
