@@ -171,7 +171,7 @@ def test_nobody_outside_its_room_asks_which_judge_it_has():
 
 
 def test_the_architecture_draws_every_room_and_no_other():
-    page = (SOURCE.parents[1] / "docs" / "architecture.md").read_text("utf-8")
+    page = (Path(__file__).parents[1] / "docs" / "architecture.md").read_text("utf-8")
     drawing = page.split("```")[1]
     drawn = set(re.findall(r"^    (\w+)/ ", drawing, re.MULTILINE))
     rooms = {path.parent.name for path in SOURCE.glob("*/__init__.py")}

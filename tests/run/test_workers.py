@@ -680,7 +680,7 @@ def test_a_worker_that_has_ended_or_could_not_begin_hears_of_no_warning(tmp_path
 
 def test_without_ray_it_is_said_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setattr(_worker, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"pip install .*\[ray\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install .*\[ray\]"):
         rubricate.grade(
             dataset_of(["a"]), "m", base_url="http://127.0.0.1:9/v1", run_dir=tmp_path, workers=2
         )
