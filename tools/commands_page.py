@@ -34,7 +34,9 @@ Which command do you need?
 
 `rubricate COMMAND --help` shows the text of this page. Options that `rubricate grade` has too are
 described in [options.md](options.md); here they are only named. The [exit
-codes](#exit-codes) are those of all commands.
+codes](#exit-codes) are those of all commands. Results go to standard output; notes, warnings and
+errors go to standard error. The pages show both in the order of a terminal. In a pipe, only the
+results go to the next command, and a notebook may show the others before or after them.
 """
 SHARED = {
     name.replace("_", "-") for name in (*options_of(GradingOptions), *options_of(GradeSettings))
