@@ -52,6 +52,7 @@ def same_but_for_times(text: str) -> str:
     text = re.sub(r"^judged \d+ of \d+, .*\n", "", text, flags=re.MULTILINE)
     text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", "TIME", text)
     text = re.sub(r"^(seconds\s+)[\d.]+\s*$", r"\g<1>N", text, flags=re.MULTILINE)
+    text = re.sub(r"\d+ kB", "N kB", text)
     if re.search(r"\(\d+ cached\)", text):  # which request is the first to be cached differs
         text = re.sub(r"\(\d+ cached\)", "(N cached)", text)
         text = re.sub(r"^((?:cost|price)\s+)\$.*$", r"\g<1>N", text, flags=re.MULTILINE)
