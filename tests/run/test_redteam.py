@@ -285,8 +285,12 @@ def test_ones_own_labelled_items_are_attacked_in_place_of_the_suites():
     assert on.all.n == 2 * (TEXTS - 2)  # without translations
     assert [(control.n, control.accuracy) for control in on.controls] == [(2, 1.0), (1, 1.0)]
     assert any("Atlas" in request.prefix for request in endpoint.requests)
+    assert "Without a right answer: 1 of 2" in str(report)
+    assert "No intervals" not in str(report)
     report, _ = attacked(respond, limit=1, dataset=own_items())
     assert report.questions == 1
+    assert "Without a right answer" not in str(report)
+    assert "No intervals" in str(report)
 
 
 def test_labels_of_annotators_count_as_those_of_a_dataset_do():

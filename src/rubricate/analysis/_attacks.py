@@ -166,8 +166,22 @@ class RedTeamReport(JudgedReport):
         for figures in () if nothing and self.unanswered else self.defences:
             yield GAP
             yield from _defence_tables(figures)
+        yield from self._notes()
         yield GAP
         yield from self.ending()
+
+    def _notes(self) -> Iterator[Section]:
+        """What the tables lack, and why."""
+        figures = self.defences[0]
+        right = figures.controls[1]
+        alone = self.questions - right.n - right.abstained - right.failed - right.not_run
+        if alone > 0 and self.form != "pair":
+            yield say(
+                f"Without a right answer: {alone} of {self.questions} wrong answers, because no "
+                "item with the same prompt is labelled MET by the same criterion."
+            )
+        if figures.all.n and figures.all.low is None:
+            yield say("No intervals of attack success: all attacks in n are on one wrong answer.")
 
 
 def defence_figures(

@@ -40,7 +40,7 @@ from rubricate.stats._unseen import (
     with_unseen,
 )
 
-NO_SPREAD = "no interval: all clusters have the same mean"
+NO_SPREAD = "no interval: all groups have the same mean"
 NO_VALUES = "there are no values"
 LEAST_OF_STRATUM = 5
 """With fewer values of a stratum its mean has no spread to speak of: with 2 the interval of shares

@@ -194,7 +194,7 @@ def _prediction_powered(
     n, many = float(each.sum()), len(unlabelled)
     count = len(np.unique(labelled_clusters))
     if count < 2:
-        return Estimate(None, undefined="it needs two labelled clusters or more"), None, None
+        return Estimate(None, undefined="it needs two labelled groups or more"), None, None
     alone = _mean(labels, labelled_clusters, confidence, binary, worth), 0.0, n
     every = np.concatenate([unlabelled, labelled]) if worth is None else unlabelled
     variance = float(every.var(ddof=1))

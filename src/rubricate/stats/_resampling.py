@@ -44,7 +44,7 @@ BLOCKS = 200
 """The most clusters, or blocks of clusters, that are left out in turn (Kott 2001)."""
 NEAR = 1e-4
 """The end of a correlation's interval is 1 if it is nearer to 1 than this."""
-TOO_FEW = "no interval: it needs two clusters or more"
+TOO_FEW = "no interval: it needs two groups or more"
 HANGS = "no interval: without one of the items it is undefined"
 NO_SPREAD = "no interval: it is the same whichever item is left out"
 

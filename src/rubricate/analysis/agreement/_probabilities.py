@@ -166,10 +166,12 @@ def _sets_text(sets: ConformalSets) -> str:
             f"sets of labels that contain people's in {percent(sets.coverage)}: "
             f"{sets.clusters} items or groups are too few to leave any label out"
         )
-    met, unmet = (round(sets.thresholds[label], DIGITS) for label in ("MET", "UNMET"))
+    met, unmet = sets.thresholds["MET"], 1 - sets.thresholds["UNMET"]
+    between = "both labels" if met <= unmet else "none"
+    low, high = (f"{round(bound, DIGITS):g}" for bound in sorted((met, unmet)))
     return (
-        f"sets of labels that contain people's in {percent(sets.coverage)}: MET from a probability "
-        f"of {met:g} on, UNMET up to {round(1 - unmet, DIGITS):g}. Of sets on data held out, "
-        f"{estimate_text(sets.held_out)} contain it, and {estimate_text(sets.single)} are one "
+        f"sets of labels that contain people's in {percent(sets.coverage)}: MET above a "
+        f"probability of {high}, UNMET below {low}, {between} in between. Of sets on data held "
+        f"out, {estimate_text(sets.held_out)} contain it, and {estimate_text(sets.single)} are one "
         f"label, which is right in {estimate_text(sets.single_right)}"
     )
