@@ -65,6 +65,7 @@ class FittedCalibration(SealedReport):
     def sections(self) -> Iterator[Paragraph]:
         """The map, and the effect of such maps on items that they were not fitted on."""
         gain = self.out_of_fold
+        least = "" if gain.least_gain is None else f", at least {gain.least_gain:.3f} one-sided"
         yield say(
             f"{self.method} map for {self.judge}, fitted on {self.labels} labels of "
             f"{self.items} items, sha256 {self.sha256}"
@@ -73,7 +74,7 @@ class FittedCalibration(SealedReport):
             yield say(f"Not shown to be better than none: {self.not_shown}", "warning")
         yield say(
             f"On {gain.n} labels out of fold: "
-            f"Brier {_change(gain.brier_before, gain.brier_after)} (gain {gain.brier_gain}), "
+            f"Brier {_change(gain.brier_before, gain.brier_after)} (gain {gain.brier_gain}{least}), "
             f"calibration error {_change(gain.error_before, gain.error_after)}, "
             f"accuracy {_change(gain.accuracy_before, gain.accuracy_after)}"
         )
