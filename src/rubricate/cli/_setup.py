@@ -160,7 +160,7 @@ def _columns_of(rows: Sequence[Mapping[str, Any]]) -> str:
         if column is not None and (role != "id" or _are_distinct(column, rows)):
             mapped[role] = column
     for role in [role for role in USUAL_COLUMNS if role not in mapped]:
-        others = [column for column in rows[0] if column not in mapped.values()]
+        others = [c for c in rows[0] if c not in mapped.values() and not {*c} & {",", "="}]
         # bot_reply, userQuestion, TicketNo
         columns = [c for c in others if _words(c)[-1:] and _words(c)[-1] in USUAL_COLUMNS[role]]
         if role == "id":
@@ -179,8 +179,10 @@ def _words(column: str) -> list[str]:
 
 
 def _are_distinct(column: str, rows: Sequence[Mapping[str, Any]]) -> bool:
-    values = {str(row.get(column) or "") for row in rows}
-    return len(values) == len(rows) and "" not in values
+    values = [row.get(column) for row in rows]
+    return len({*map(str, values)}) == len(rows) and all(
+        value not in (None, "") for value in values
+    )
 
 
 def _has_messages(column: str, speakers: set[str], rows: Sequence[Mapping[str, Any]]) -> bool:
@@ -201,7 +203,7 @@ def _print_columns(rows: Sequence[Mapping[str, Any]], columns: str) -> None:
     print(f"Columns: {shown}. If this is wrong, change map in run.yaml.")
     for role, meaning in (("prompt", "the question"), ("id", "ids")):
         if role not in roles and others:
-            print(f"No column looks like {meaning}: add {role}=COLUMN to map (others: {others}).")
+            print(f"No column is mapped to {meaning}: add {role}=COLUMN to map (others: {others}).")
 
 
 def _texts_for(
