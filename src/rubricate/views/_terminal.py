@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from textwrap import wrap
+from textwrap import TextWrapper
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -12,7 +13,7 @@ from rich.measure import Measurement
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from rubricate._terminal import Lines, console
+from rubricate._terminal import Lines, console, one_line
 from rubricate.views._format import estimate_text
 from rubricate.views._sections import (
     Cell,
@@ -175,29 +176,47 @@ def _table(table: Table, widths: Mapping[int, int | None]) -> RichTable:
             max_width=column.most,
             ratio=column.share,
         )
-    _add(rich_table, table.rows, table.columns, widths)
+    _add(rich_table, table.rows, table.columns, [*widths])
     if table.totals:
         rich_table.add_section()
-        _add(rich_table, table.totals, table.columns, widths)
+        _add(rich_table, table.totals, table.columns, [*widths])
     return rich_table
 
 
 def _add(
-    rich_table: RichTable,
-    rows: Sequence[Row],
-    columns: Sequence[Column],
-    widths: Mapping[int, int | None],
+    rich_table: RichTable, rows: Sequence[Row], columns: Sequence[Column], which: Sequence[int]
 ) -> None:
     for row in rows:
-        cells = [_cell(row.cells[place], columns[place], widths[place]) for place in widths]
+        cells = [_cell(row.cells[place], columns[place]) for place in which]
         rich_table.add_row(*cells, style=_STYLES[row.tone])
 
 
-def _cell(cell: Cell, column: Column, width: int | None = None) -> RenderableType:
+class _Wrapper(TextWrapper):
+    """Wraps text at spaces, hyphens and underscores."""
+
+    wordsep_re = re.compile(r"(\s+|[^\s_-]*[_-]+)")
+
+
+class _Names:
+    """A cell whose words are broken at hyphens and underscores if they do not fit."""
+
+    def __init__(self, text: str) -> None:
+        self._text = one_line(text)  # only line breaks of ours
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        width = options.max_width
+        if any(len(word) > width for word in self._text.split()):
+            yield Lines(Text("\n".join(_Wrapper(width).wrap(self._text))))
+        else:
+            yield Text(self._text)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement.get(console, options, Text(self._text))
+
+
+def _cell(cell: Cell, column: Column) -> RenderableType:
     if isinstance(cell, str):
-        if width and any(len(word) > width for word in cell.split()):
-            return Lines(Text("\n".join(wrap(cell, width))))  # at hyphens, if there are any
-        return Text(cell)
+        return _Names(cell)
     if isinstance(cell, Words):
         return _words((cell,))
     if isinstance(cell, tuple):
