@@ -72,7 +72,7 @@ def test_values_that_repeat_within_a_cluster_add_no_certainty():
 def test_one_cluster_has_a_mean_and_no_interval():
     found = clustered_mean([1.0, 2.0], groups=["a", "a"])
     assert (found.mean.value, found.mean.low, found.standard_error) == (1.5, None, None)
-    assert "two clusters" in (found.mean.undefined or "")
+    assert "two groups" in (found.mean.undefined or "")
     assert clustered_mean([]).mean.undefined == "there are no values"
 
 
