@@ -173,8 +173,7 @@ class RedTeamReport(JudgedReport):
     def _notes(self) -> Iterator[Section]:
         """What the tables lack, and why."""
         figures = self.defences[0]
-        right = figures.controls[1]
-        alone = self.questions - right.n - right.abstained - right.failed - right.not_run
+        alone = self.questions - _texts(figures.controls[1])
         if alone > 0 and self.form != "pair":
             yield say(
                 f"Without a right answer: {alone} of {self.questions} wrong answers, because no "
@@ -226,9 +225,7 @@ def _attack_figures(
         family=family,
         succeeded=succeeded,
         resisted=len(met) - succeeded,
-        abstained=_with_status("abstained", counted),
-        failed=_with_status("failed", counted),
-        not_run=_with_status("not_run", counted),
+        **_unjudged(counted),
         without_control=len(attacked) - len(counted),
         n=len(met),
         rate=rate.value,
@@ -247,9 +244,7 @@ def _control_figures(
     return ControlFigures(
         control=kind,
         correct=correct,
-        abstained=_with_status("abstained", verdicts),
-        failed=_with_status("failed", verdicts),
-        not_run=_with_status("not_run", verdicts),
+        **_unjudged(verdicts),
         n=len(labels),
         accuracy=accuracy.value,
         low=accuracy.low,
@@ -257,8 +252,10 @@ def _control_figures(
     )
 
 
-def _with_status(status: str, verdicts: Sequence[Verdict]) -> int:
-    return sum(verdict.status == status for verdict in verdicts)
+def _unjudged(verdicts: Sequence[Verdict]) -> dict[str, int]:
+    """The number of verdicts without a label, by the fields of their status."""
+    statuses: list[str] = [verdict.status for verdict in verdicts]
+    return {status: statuses.count(status) for status in ("abstained", "failed", NOT_RUN)}
 
 
 def _defence_tables(figures: DefenceFigures) -> Iterator[Section]:
@@ -298,8 +295,13 @@ def _defence_tables(figures: DefenceFigures) -> Iterator[Section]:
 
 def _counts(figures: AttackFigures | ControlFigures, statuses: Sequence[str]) -> list[Words]:
     """The number of texts by status."""
-    texts = figures.n + figures.abstained + figures.failed + figures.not_run
+    texts = _texts(figures)
     return [count_cell(status, getattr(figures, status), texts) for status in statuses]
+
+
+def _texts(figures: AttackFigures | ControlFigures) -> int:
+    """The number of texts that count, judged or not."""
+    return figures.n + figures.abstained + figures.failed + figures.not_run
 
 
 _DEFENCES: dict[Defence, str] = {

@@ -73,8 +73,8 @@ class FittedCalibration(SealedReport):
         if self.not_shown is not None:
             yield say(f"Not shown to be better than none: {self.not_shown}", "warning")
         yield say(
-            f"On {gain.n} labels out of fold: "
-            f"Brier {_change(gain.brier_before, gain.brier_after)} (gain {gain.brier_gain}{least}), "
+            f"On {gain.n} labels out of fold: Brier {_change(gain.brier_before, gain.brier_after)} "
+            f"(gain {gain.brier_gain}{least}), "
             f"calibration error {_change(gain.error_before, gain.error_after)}, "
             f"accuracy {_change(gain.accuracy_before, gain.accuracy_after)}"
         )
