@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 __all__ = ["ray_cluster"]
 
@@ -36,6 +36,5 @@ def ray_cluster(
     """Two nodes that no other test uses at the same time."""
     shared = tmp_path_factory.getbasetemp()
     shared = shared if worker_id == "master" else shared.parent
-    with (shared / "ray.lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with FileLock(shared / "ray.lock"):
         yield request.getfixturevalue("_started")

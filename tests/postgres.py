@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import importlib
 import os
 import shutil
@@ -17,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from filelock import FileLock
 
 __all__ = ["own_postgres", "pooled", "postgres", "postgres_server"]
 
@@ -53,9 +53,9 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory, worker_id: str) ->
             yield server
         return
     shared = tmp_path_factory.getbasetemp().parent
-    with (shared / "postgres.lock").open("a+") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        note, users = shared / "postgres", shared / "postgres-users"
+    lock = FileLock(shared / "postgres.lock")
+    note, users = shared / "postgres", shared / "postgres-users"
+    with lock:
         users.mkdir(exist_ok=True)
         if note.exists():
             folder, port = note.read_text().split()
@@ -64,9 +64,8 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory, worker_id: str) ->
             server = started()
             note.write_text(f"{server.folder} {server.port}")
         (users / worker_id).touch()
-        fcntl.flock(lock, fcntl.LOCK_UN)
-        yield server
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    yield server
+    with lock:
         (users / worker_id).unlink()
         if not any(users.iterdir()):
             note.unlink()

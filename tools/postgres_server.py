@@ -6,7 +6,6 @@ python tools/postgres_server.py         # starts one, prints its address, stops 
 from __future__ import annotations
 
 import os
-import pwd
 import shutil
 import signal
 import subprocess
@@ -154,8 +153,10 @@ def _programs() -> Path:
 
 def _as_user() -> tuple[int, int] | None:
     """Return the user who runs the server, because root may not."""
-    if os.geteuid() != 0:
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return None
+    import pwd  # Windows lacks it
+
     for name in ("postgres", "nobody"):
         try:
             found = pwd.getpwnam(name)

@@ -6,7 +6,6 @@ takes the network.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 
 def _made(home: Path, name: str, requirements: tuple[str, ...]) -> str:
@@ -43,8 +43,7 @@ def neighbour() -> Callable[..., str]:
         usual = Path(tempfile.gettempdir()) / "rubricate-neighbours"
         home = Path(os.environ.get("RUBRICATE_NEIGHBOURS", usual)) / name
         home.parent.mkdir(parents=True, exist_ok=True)
-        with home.with_suffix(".lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # another worker may be making it
+        with FileLock(home.with_suffix(".lock")):  # another worker may be making it
             return _made(home, name, requirements)
 
     return find
