@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from pydantic import ValidationError
@@ -24,13 +25,13 @@ from rubricate.rubric import Criterion, DeclaredScoring, Rubric, ScoringRules, c
 from rubricate.run.results import (
     TEXTS,
     WRITE_ANEW,
-    CriterionFigures,
     ItemTexts,
     ResultRow,
     Summary,
     Tallies,
     has_journal,
     noted_run,
+    prompts_repeat,
     read_lines,
     read_rows,
     result_of,
@@ -291,6 +292,12 @@ class FinishedRun(Tabular):
             )
         raise InputError(no_metadata(field, known), file=self.path)
 
+    @cached_property
+    def reach(self) -> float:
+        """The most that one answer can change an item's score, on average over items."""
+        items = dict.fromkeys(row.item for row in self.rows)
+        return fmean(self.rubric_of(item).largest_share for item in items) if items else 0.0
+
     @property
     def item_scores(self) -> dict[str, float | None]:
         """The score of each item, in the dataset's order."""
@@ -415,8 +422,9 @@ def read_summary(run: FinishedRun) -> Summary:
     if run.labels is None:
         return summary
     tallies = Tallies()
-    for index, rows in enumerate(run.item_rows()):
-        tallies.add(result_of(rows, run.rubric_of(rows[0].item), run.rules, index))
+    for index, (texts, rows) in enumerate(run.with_texts()):
+        rubric = run.rubric_of(rows[0].item)
+        tallies.add(result_of(rows, rubric, run.rules, index, texts.prompt))
     return tallies.relabelled(summary, run.labels.count)
 
 
@@ -439,11 +447,6 @@ def _validated(summary: Any, path: Path) -> Summary:
         raise input_error(error).within(file=path) from None
 
 
-def prompts_repeat(prompts: int, items: int) -> bool:
-    """Whether items are grouped by prompt: there are several prompts, and some items share one."""
-    return 1 < prompts < items
-
-
 def prompts_in(folder: Path) -> dict[str, int]:
     """A hash of each item's prompt in a run folder; empty if it has none."""
     path = folder / "items.jsonl"
@@ -457,6 +460,7 @@ def mean_score(
     summary: Summary | None = None,
     *,
     groups: Mapping[str, Any] | None = None,
+    reach: float = 0.0,
     confidence: float = 0.95,
 ) -> Estimate:
     """The mean of a run's scores, or of a criterion's values, with its interval.
@@ -464,6 +468,7 @@ def mean_score(
     Args:
         scores: the score or value of each item; None for an item without one.
         groups: the group of each item. Default: each item by itself.
+        reach: the most that one answer can change a score; see `stats.clustered_mean`.
         summary: the summary of the run. If its rubric declares how items are combined, that score
             is used.
         confidence: the nominal coverage of the interval.
@@ -476,25 +481,10 @@ def mean_score(
     items = {item: score for item, score in scores.items() if score is not None}
     known = [*items.values()]
     of = None if groups is None else [groups[item] for item in items]
-    is_flat = summary is not None and summary.tree is None
-    reach = reach_of(summary.criteria) if summary is not None and is_flat else 0.0
     mean = mean_of_scores(known, groups=of, confidence=confidence, reach=reach)
     if summary is not None and known:  # equal to the summary's to the last digit
         mean = replace(mean, value=summary.score.mean)
     return mean
-
-
-def reach_of(criteria: Iterable[Criterion | CriterionFigures]) -> float:
-    """The largest change of a score by the answer to one criterion.
-
-    It is the largest weight as a share of the positive weights; 0 if items differ in a weight.
-    """
-    weights = [criterion.weight for criterion in criteria]
-    known = [weight for weight in weights if weight is not None]
-    positive = sum(weight for weight in known if weight > 0)
-    if len(known) < len(weights) or not positive:
-        return 0.0
-    return min(1.0, max(map(abs, known)) / positive)
 
 
 def _rubrics(document: Any, path: Path) -> Rubric | dict[str, Rubric]:

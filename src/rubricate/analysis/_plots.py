@@ -64,7 +64,8 @@ class Plots:
         if all(score is None for score in scores):
             raise InputError("no item has a score", file=self._run.path)
         human = [*self._run.human_scores.values()]
-        mean = mean_score(self._run.item_scores, read_summary(self._run), groups=group_of)
+        run = self._run
+        mean = mean_score(run.item_scores, read_summary(run), groups=group_of, reach=run.reach)
         return self._picture([scores_plot(scores, human, mean)], path)
 
     def agreement(self, path: str | Path | None = None) -> Picture:

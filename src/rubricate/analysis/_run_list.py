@@ -18,13 +18,13 @@ from rubricate.analysis._finished import (
     check_whole,
     mean_score,
     prompts_in,
-    prompts_repeat,
+    read_run,
     stored_summary,
 )
 from rubricate.analysis._kept_report import kept_report
 from rubricate.errors import InputError, RubricateError
 from rubricate.run import JOURNAL_NAMES, REPORT_NAME
-from rubricate.run.results import Summary, noted_run
+from rubricate.run.results import Summary, noted_run, prompts_repeat
 from rubricate.stats import Estimate
 from rubricate.views import (
     NONE,
@@ -273,7 +273,13 @@ def _score(path: Path, summary: Summary) -> Estimate | None:
     if summary.score.mean is None:
         return None
     groups = prompts_in(path) if prompts_repeat(summary.prompts or 0, summary.items) else None
-    return mean_score(dict(_item_scores(path / "results.jsonl")), summary, groups=groups or None)
+    reach = summary.score.reach
+    return mean_score(
+        dict(_item_scores(path / "results.jsonl")),
+        summary,
+        groups=groups or None,
+        reach=read_run(path).reach if reach is None else reach,
+    )
 
 
 def _item_scores(path: Path) -> Iterator[tuple[str, float | None]]:

@@ -37,9 +37,10 @@ def scores_by(run: FinishedRun, fields: Sequence[str] = ()) -> DeclaredFigures:
     rules = replace(run.rules, declared=declared.model_copy(update={"by": by}))
     tally = DeclaredTally()
     known: dict[str, None] = {}
-    for index, rows in enumerate(run.item_rows()):
+    for index, (texts, rows) in enumerate(run.with_texts()):
         try:
-            result = result_of(rows, run.rubric_of(rows[0].item), rules, index)
+            rubric = run.rubric_of(rows[0].item)
+            result = result_of(rows, rubric, rules, index, texts.prompt)
         except KeyError:
             raise InputError(
                 "does not have the verdicts of its rubric; run the same grade command again: it "

@@ -51,7 +51,7 @@ def overview_of(run: FinishedRun, bootstrap: Bootstrap) -> dict[str, Any]:
         report = agreement_report(run, bootstrap=bootstrap, bootstrapped=MOST_LINES)
     groups = run.grouping(None)
     group_of = None if groups is None else run.groups_by(groups)
-    score = mean_score(scores, summary, groups=group_of, confidence=bootstrap.confidence)
+    score = mean_score(scores, summary, groups=group_of, reach=run.reach)
     on_all = summary.score.labelled == summary.score.scored
     accuracy, kappa, n = (NOTHING, NOTHING, 0) if report is None else report.whole
     sections = [*summary.sections()][1:]  # the head of the page shows the first one
@@ -81,6 +81,7 @@ def overview_of(run: FinishedRun, bootstrap: Bootstrap) -> dict[str, Any]:
         "accuracy": accuracy,
         "kappa": kappa,
         "agreement_n": n,
+        "confidence": bootstrap.confidence,
         "few": None if report is None else report.few,
         "criteria_table": criteria_table,
         "help": number_help(

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         Group as Group,
         Node as Node,
         flat_weights as flat_weights,
+        largest_share as largest_share,
         restricted as restricted,
     )
     from rubricate.rubric._metric import (

@@ -23,10 +23,12 @@ class Scored(NamedTuple):
         value: None if there is none.
         lowest, highest: the range it could still take if verdicts are missing; None if no answer
             could have given a score.
-        pair: identifies items that share one reference; intervals are computed over pairs.
+        pair: identifies items that share one reference, over which intervals are computed; without
+            references, the item.
         is_reference: whether the item is that reference.
         certain: whether there will be a value whatever the missing verdicts are.
         groups: the groups of the item, outermost first; empty if the aggregate has none.
+        reach: the most that one answer can change the value; 0 if unknown.
     """
 
     value: float | None
@@ -36,6 +38,7 @@ class Scored(NamedTuple):
     is_reference: bool = False
     certain: bool = True
     groups: tuple[str, ...] = ()
+    reach: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,7 @@ class Aggregated:
             outermost groups.
         pairs: the pair of each of these numbers.
         strata: the outermost group of each of these numbers.
+        reach: the most that one answer can change one of these numbers, on average; 0 if unknown.
         n: items with a score; for an aggregate in pairs, without the references.
         without: items without a score.
     """
@@ -59,6 +63,7 @@ class Aggregated:
     values: tuple[float, ...]
     pairs: tuple[str, ...]
     strata: tuple[str, ...]
+    reach: float
     n: int
     without: int
 
@@ -96,6 +101,7 @@ class Aggregate:
             values=tuple(score.value for score in known if score.value is not None),
             pairs=tuple(score.pair for score in known),
             strata=tuple("".join(score.groups[:1]) for score in known),
+            reach=fsum(score.reach for score in inner) / max(1, len(inner)),
             n=sum(score.value is not None for score in numbers),
             without=sum(score.value is None for score in numbers),
         )

@@ -189,6 +189,21 @@ def restricted(nodes: Sequence[Node], names: Collection[str]) -> tuple[Node, ...
     return tuple(kept)
 
 
+def largest_share(nodes: Sequence[Node]) -> float:
+    """The most that the answer to one criterion can change the score of these nodes, 0 to 1.
+
+    It is the largest weight as a share of the positive weights, or of all if there are only faults;
+    the share of a group is divided among its members.
+    """
+    weights = [node.weight for node in nodes]
+    total = sum(weight for weight in weights if weight > 0) or sum(map(abs, weights))
+    shares = [
+        abs(node.weight) * (largest_share(node.criteria) if isinstance(node, Group) else 1.0)
+        for node in nodes
+    ]
+    return min(1.0, max(shares) / total) if total else 0.0
+
+
 def flat_weights(nodes: Sequence[Node]) -> dict[str, float]:
     """The weight of each criterion of a tree in the whole, as if it was one list.
 

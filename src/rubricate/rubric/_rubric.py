@@ -27,7 +27,15 @@ from rubricate._files import user_path, write_text
 from rubricate.errors import InputError, NamedPart, errors_within, shown
 from rubricate.rubric._criterion import Criterion
 from rubricate.rubric._declared import DeclaredScoring
-from rubricate.rubric._group import Group, Node, build_node, paths, placed, with_sentences
+from rubricate.rubric._group import (
+    Group,
+    Node,
+    build_node,
+    largest_share,
+    paths,
+    placed,
+    with_sentences,
+)
 
 if TYPE_CHECKING:
     from rubricate.rubric._gates import Gates
@@ -160,6 +168,11 @@ class Rubric(PythonDocument):
     def total_positive_weight(self) -> float:
         """The sum of the positive weights; for a tree, on its first level."""
         return sum(node.weight for node in self.tree if node.weight > 0)
+
+    @cached_property
+    def largest_share(self) -> float:
+        """The most that the answer to one criterion can change the score, 0 to 1."""
+        return largest_share(self.tree)
 
     def __len__(self) -> int:
         return len(self.criteria)

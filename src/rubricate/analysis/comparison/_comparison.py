@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
-from rubricate.analysis._finished import FinishedRun, GradedRun, reach_of
+from rubricate.analysis._finished import FinishedRun, GradedRun
 from rubricate.analysis.comparison._gate import (
     MIN_COVERAGE,
     AnchorCheck,
@@ -490,7 +490,7 @@ def compare_runs(
         score=compared(
             [(item, *both) for item, both in alike.scores.items()],
             bounded=not b.rules.of_items.raw,
-            reach=_reach(b),
+            reach=b.reach,
         ),
         criteria=tuple(
             CriterionComparison(
@@ -626,12 +626,6 @@ def _compared(
     if not bounded:
         return comparison
     return replace(comparison, difference=comparison.difference.within(-1.0, 1.0))
-
-
-def _reach(run: FinishedRun) -> float:
-    """The largest change of a score by one answer, if all items share a rubric without groups."""
-    is_flat = isinstance(run.rubrics, Rubric) and not run.rubrics.groups
-    return reach_of(run.criteria.values()) if is_flat else 0.0
 
 
 def _reason(row: ResultRow) -> str | None:

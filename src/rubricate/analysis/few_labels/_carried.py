@@ -134,7 +134,7 @@ def carried_report(run: FinishedRun, certificate: Certificate) -> CarriedReport:
     if not criteria:
         raise InputError("the certificate has no binary criterion of this run", file=run.path)
     scores = run.item_scores
-    mean = mean_score(scores, groups=group_of, confidence=certificate.confidence)
+    mean = mean_score(scores, groups=group_of, reach=run.reach, confidence=certificate.confidence)
     differs = any(criterion.mix is not None for criterion in criteria)
     mix = "the bias is carried as it is, though the mix of labels differs" if differs else None
     score = CarriedMean(

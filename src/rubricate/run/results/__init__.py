@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         ThresholdCheck as ThresholdCheck,
         ThresholdFigure as ThresholdFigure,
         ThresholdOutcome as ThresholdOutcome,
+        prompts_repeat as prompts_repeat,
     )
     from rubricate.run.results._folder import (
         CACHE_NAME as CACHE_NAME,

@@ -16,11 +16,13 @@ from rubricate.rubric import (
     DeclaredScoring,
     Score,
     Scored,
+    largest_share,
+    restricted,
     split_tag,
     tags_by,
     values_of,
 )
-from rubricate.run.results._figures import Figures, SummaryPart
+from rubricate.run.results._figures import Figures, SummaryPart, prompts_repeat
 from rubricate.views import Column, Row, Table, ends, figure, numbers
 
 if TYPE_CHECKING:
@@ -139,22 +141,25 @@ class _Group:
         self.scores: list[tuple[int, Scored]] = []
         self.missing = 0
 
-    def add(self, item: ItemResult, score: Score, missing: int = 0) -> None:
-        self.scores.append((item.index, _scored(item, score)))
+    def add(
+        self, item: ItemResult, score: Score, missing: int = 0, reach: float | None = None
+    ) -> None:
+        """Add the score of an item, or of its part, whose `reach` then differs from the item's."""
+        reach = item.rubric.largest_share if reach is None else reach
+        self.scores.append((item.index, _scored(item, score, reach)))
         self.missing += missing
 
     def ordered(self) -> list[Scored]:
         return [score for _, score in sorted(self.scores, key=lambda entry: entry[0])]
 
 
-def _scored(item: ItemResult, score: Score) -> Scored:
+def _scored(item: ItemResult, score: Score, reach: float) -> Scored:
     """A score in the form that aggregates take."""
     declared = item.scoring
-    if declared is not None and declared.groups:
-        groups = tuple(_value(field, item) for field in declared.groups)
-        return Scored(score.value, score.lowest, score.highest, groups=groups)
     if declared is None or declared.pairs is None:
-        return Scored(score.value, score.lowest, score.highest)
+        fields = () if declared is None else declared.groups
+        groups = tuple(_value(field, item) for field in fields)
+        return Scored(score.value, score.lowest, score.highest, item.id, groups=groups, reach=reach)
     name, value = split_tag(declared.reference or "")
     return Scored(
         score.value,
@@ -162,6 +167,7 @@ def _scored(item: ItemResult, score: Score) -> Scored:
         score.highest,
         _value(declared.pairs, item),
         value in values_of(name, item.tags, item.metadata),
+        reach=reach,
     )
 
 
@@ -174,6 +180,7 @@ class DeclaredTally:
 
     def __init__(self) -> None:
         self._declared: DeclaredScoring | None = None
+        self._prompts: dict[str, int] = {}
         self._all = _Group()
         self._labelled: tuple[_Group, _Group] = (_Group(), _Group())
         self._judges: dict[str, _Group] = {}
@@ -187,6 +194,7 @@ class DeclaredTally:
         if declared is None:
             return
         self._declared = declared
+        self._prompts[item.id] = hash(item.prompt)
         missing = {name for name, verdict in item.criteria.items() if verdict.status in UNDECIDED}
         self._all.add(item, item.score, len(missing))
         if item.human_score is not None and None not in (item.human_score.value, item.score.value):
@@ -205,7 +213,9 @@ class DeclaredTally:
         for tag in of_criteria:
             lost = sum(tag in item.rubric.by_name[name].tags for name in missing) if missing else 0
             name = tag if field == TAGS else split_tag(tag)[1]
-            groups.setdefault(name, _Group()).add(item, item.tag_scores[tag], lost)
+            of_tag = {each.name for each in item.rubric if tag in each.tags}
+            reach = largest_share(restricted(item.rubric.tree, of_tag))
+            groups.setdefault(name, _Group()).add(item, item.tag_scores[tag], lost, reach)
             self._sides.setdefault(field, set()).add("criteria")
         if of_criteria and field != TAGS:
             return
@@ -243,7 +253,7 @@ class DeclaredTally:
             declared=declared.to_dict(),
             formula=formula.formula,
             source=formula.source,
-            overall=_figures(declared, "", self._all),
+            overall=self._figures(declared, "", self._all),
             judge_mean=value_of(judge),
             human_mean=value_of(people),
             judges={name: value_of(group) for name, group in self._judges.items()},
@@ -252,7 +262,7 @@ class DeclaredTally:
                     field=field,
                     of=_side(self._sides.get(field, set())),
                     groups=[
-                        _figures(declared, name, groups[name])
+                        self._figures(declared, name, groups[name])
                         for name in sorted(groups, key=_order)
                     ],
                 )
@@ -262,11 +272,41 @@ class DeclaredTally:
                 FieldScores(
                     field=field,
                     of="verdicts",
-                    groups=[_pooled(name, groups[name]) for name in sorted(groups, key=_order)],
+                    groups=[
+                        self._pooled_figures(name, groups[name])
+                        for name in sorted(groups, key=_order)
+                    ],
                 )
                 for field, groups in self._pooled.items()
             ],
         )
+
+    def _figures(self, declared: DeclaredScoring, name: str, group: _Group) -> GroupScore:
+        from rubricate.stats import mean_of_scores, stratified_mean
+
+        formula = declared.formula
+        scores = formula.of(group.ordered())
+        if formula.in_groups:
+            spread = stratified_mean(scores.values, scores.strata)
+        else:
+            groups = scores.pairs if declared.pairs else self._grouped(scores.pairs)
+            spread = mean_of_scores(scores.values, groups=groups, reach=scores.reach)
+        return _group_score(name, scores, formula, spread, group.missing)
+
+    def _pooled_figures(self, name: str, group: _Group) -> GroupScore:
+        """The plain mean of verdicts, with those of an item or a repeated prompt as one group."""
+        from rubricate.stats import mean_of_scores
+
+        formula = AGGREGATES["mean"]
+        scores = formula.of(group.ordered())
+        spread = mean_of_scores(scores.values, groups=self._grouped(scores.pairs))
+        return _group_score(name, scores, formula, spread, group.missing)
+
+    def _grouped(self, items: Sequence[str]) -> Sequence[str | int]:
+        """The group of each item: its prompt if prompts repeat, otherwise the item itself."""
+        if not prompts_repeat(len({*self._prompts.values()}), len(self._prompts)):
+            return items
+        return [self._prompts[item] for item in items]
 
 
 def _order(name: str) -> tuple[str, str]:
@@ -277,29 +317,6 @@ def _side(sides: set[str]) -> Literal["criteria", "items", "both"]:
     if len(sides) == 2:
         return "both"
     return "criteria" if "criteria" in sides else "items"
-
-
-def _figures(declared: DeclaredScoring, name: str, group: _Group) -> GroupScore:
-    from rubricate.stats import mean_of_scores, stratified_mean
-
-    formula = declared.formula
-    aggregated = formula.of(group.ordered())
-    spread = (
-        stratified_mean(aggregated.values, aggregated.strata)
-        if formula.in_groups
-        else mean_of_scores(aggregated.values, groups=aggregated.pairs if declared.pairs else None)
-    )
-    return _group_score(name, aggregated, formula, spread, group.missing)
-
-
-def _pooled(name: str, group: _Group) -> GroupScore:
-    """The plain mean of verdicts, with those of an item as one group."""
-    from rubricate.stats import mean_of_scores
-
-    formula = AGGREGATES["mean"]
-    aggregated = formula.of(group.ordered())
-    spread = mean_of_scores(aggregated.values, groups=aggregated.pairs)
-    return _group_score(name, aggregated, formula, spread, group.missing)
 
 
 def _group_score(

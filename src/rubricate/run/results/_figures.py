@@ -184,6 +184,9 @@ class ScoreFigures(Figures):
     """Mean score of these items by the human labels."""
     penalty: float | None = None
     """Mean length penalty, included in all of these; None without a penalty."""
+    reach: float | None = None
+    """The most that one answer can change an item's score, on average over items (see
+    `Rubric.largest_share`); None in runs of earlier versions."""
 
 
 class CalibrationFigures(Figures):
@@ -288,6 +291,11 @@ class ThresholdOutcome(Figures):
         words = {"passed": "reached", "below": "missed", "cannot tell": "unclear"}
         word = words.get(self.outcome, self.outcome)
         return f"Thresholds {word}: {'; '.join(map(str, shown))}"
+
+
+def prompts_repeat(prompts: int, items: int) -> bool:
+    """Whether items are grouped by prompt: there are several prompts, and some items share one."""
+    return 1 < prompts < items
 
 
 class PartTally(Protocol):

@@ -127,6 +127,7 @@ class ItemResult(ItemFacts):
         human_groups: the same for the human verdicts, if every criterion has one.
         scoring: the declared scoring; None if there is none.
         item: the item of the dataset; None if there are only verdicts.
+        prompt: the prompt of the item; None if it is unknown.
     """
 
     id: str
@@ -142,6 +143,7 @@ class ItemResult(ItemFacts):
     human_groups: Mapping[str, Score] = field(default_factory=dict)
     scoring: DeclaredScoring | None = None
     item: Item | None = None
+    prompt: str | None = None
 
     @property
     def texts(self) -> ItemTexts:
@@ -226,6 +228,7 @@ class ItemResult(ItemFacts):
             human_groups,
             declared,
             item,
+            item.prompt,
             description=data.description,
             tags=short_tags(data),
             tag_scores={} if declared is None else scores_by_tag(rubric, criteria, rules),

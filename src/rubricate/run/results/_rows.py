@@ -172,7 +172,11 @@ def rows_of(item: ItemResult) -> Iterator[ResultRow]:
 
 
 def result_of(
-    rows: Sequence[ResultRow], rubric: Rubric, rules: ScoringRules, index: int
+    rows: Sequence[ResultRow],
+    rubric: Rubric,
+    rules: ScoringRules,
+    index: int,
+    prompt: str | None = None,
 ) -> ItemResult:
     """The item behind these rows, as far as scores and agreement need it."""
     first = rows[0]
@@ -196,6 +200,7 @@ def result_of(
             if (score := _human(group.human)) is not None
         },
         judge_scores=dict(first.judge_scores),
+        prompt=prompt,
     )
 
 

@@ -49,7 +49,7 @@ class Tallies:
         self._failures = OutcomeTally()
         self._first_abstention: tuple[int, int, str] | None = None
         self._score = BoundedMean()
-        self._coverage, self._penalty = Mean(), Mean()
+        self._coverage, self._penalty, self._reach = Mean(), Mean(), Mean()
         self._of_judge, self._of_people = Mean(), Mean()
         self._judges: dict[str, JudgeTally] = {}
         self._quotes: dict[str, QuoteTally] = {}
@@ -74,7 +74,8 @@ class Tallies:
     def add(self, item: ItemResult) -> None:
         """Count an item."""
         self._items += 1
-        self._prompts.add(hash(None if item.item is None else item.item.prompt))
+        self._prompts.add(hash(item.prompt))
+        self._reach.add(item.rubric.largest_share)
         verdicts, labels, tallies = item.criteria, item.labels, self._criteria
         for position, criterion in enumerate(item.rubric.criteria):
             name, place = criterion.name, (item.index, position)
@@ -179,6 +180,7 @@ class Tallies:
                 judge_mean=self._of_judge.value,
                 human_mean=self._of_people.value,
                 penalty=None if rules.penalty is None else self._penalty.value,
+                reach=self._reach.value,
             ),
             agreement=everything.figures(),
             stratified=everything.over_criteria(),

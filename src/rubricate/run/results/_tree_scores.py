@@ -6,9 +6,9 @@ from array import array
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rubricate.rubric import Group
+from rubricate.rubric import Group, largest_share
 from rubricate.run.results._declared_scores import GROUP_COLUMNS, GroupMean
-from rubricate.run.results._figures import SummaryPart
+from rubricate.run.results._figures import SummaryPart, prompts_repeat
 from rubricate.run.results._mean import BoundedMean, Mean
 from rubricate.views import Column, Row, Table, figure, numbers, weight_text
 
@@ -76,25 +76,31 @@ class _GroupTally:
         self.place = place
         self._name, self._path = group.name, path
         self._weights: set[float] = set()
-        self._score, self._values = BoundedMean(), array("d")
+        self._score, self._values, self._prompts = BoundedMean(), array("d"), array("q")
+        self._group, self._share, self._reach = group, largest_share(group.criteria), Mean()
         self._of_judge, self._of_people = Mean(), Mean()
         self._items = 0
 
-    def add(self, item: ItemResult, weight: float) -> None:
+    def add(self, item: ItemResult, group: Group) -> None:
         score, human = item.groups[self._name], item.human_groups.get(self._name)
-        self._weights.add(weight)
+        self._weights.add(group.weight)
+        if group is not self._group:
+            self._group, self._share = group, largest_share(group.criteria)
+        self._reach.add(self._share)
         self._items += 1
         self._score.add(score)
         if score.value is not None:
             self._values.append(score.value)
+            self._prompts.append(hash(item.prompt))
         if human is not None and None not in (human.value, score.value):
             self._of_judge.add(score.value)
             self._of_people.add(human.value)
 
-    def figures(self) -> GroupFigures:
+    def figures(self, *, by_prompt: bool) -> GroupFigures:
         from rubricate.stats import mean_of_scores  # loads long, and few runs have trees
 
-        score, spread = self._score, mean_of_scores(self._values)
+        score, groups = self._score, self._prompts if by_prompt else None
+        spread = mean_of_scores(self._values, groups=groups, reach=self._reach.value or 0.0)
         return GroupFigures(
             name=self._name,
             path=list(self._path),
@@ -118,9 +124,12 @@ class TreeTally:
 
     def __init__(self) -> None:
         self._groups: dict[tuple[str, ...], _GroupTally] = {}
+        self._items, self._prompts = 0, set[int]()
 
     def add(self, item: ItemResult) -> None:
         """Count an item in."""
+        self._items += 1
+        self._prompts.add(hash(item.prompt))
         if not item.groups:
             return
         paths = item.rubric.paths
@@ -130,7 +139,7 @@ class TreeTally:
             if tally is None:
                 tally = self._groups[path] = _GroupTally(group, place, paths[name])
             tally.place = min(tally.place, place)
-            tally.add(item, group.weight)
+            tally.add(item, group)
 
     def figures(self) -> TreeFigures | None:
         """What has come together; None where no rubric is a tree."""
@@ -140,5 +149,8 @@ class TreeTally:
         def place(path: tuple[str, ...]) -> list[tuple[int, int]]:
             return [self._groups[path[: depth + 1]].place for depth in range(len(path))]
 
+        by_prompt = prompts_repeat(len(self._prompts), self._items)
         ordered = sorted(self._groups, key=place)
-        return TreeFigures(groups=[self._groups[path].figures() for path in ordered])
+        return TreeFigures(
+            groups=[self._groups[path].figures(by_prompt=by_prompt) for path in ordered]
+        )
