@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, get_args, runtime_checkable
 
@@ -69,7 +69,6 @@ class Judge:
         answers_later: whether it asks a model whose answers may take hours.
         text_only: whether it sees only the texts of an item, so that it abstains on items with
             images and the like. Default: it reads the item itself.
-        looks_at_run: whether it reads all items of a run first, with `of_run`.
         probability_mode: whether it gives each verdict's probability and no reason; asking again
             gives the same.
         is_trusted: whether its verdicts are created only by this package, from replies that were
@@ -89,7 +88,6 @@ class Judge:
     caches_prefixes: bool = False
     answers_later: bool = False
     text_only: bool = False
-    looks_at_run: bool = False
     probability_mode: bool = False
     is_trusted: bool = False
     votes_needed: int = 1
@@ -142,10 +140,6 @@ class Judge:
             InputError: the order of its answers cannot be changed.
         """
         raise no_orders(self.name)
-
-    def of_run(self, items: Iterable[Item]) -> Judge:
-        """The same judge for a run with these items; called if it `looks_at_run`."""
-        return self
 
     # Several judges
 

@@ -360,8 +360,6 @@ async def estimate(
         check_no_links(user_path(options.run_dir))
     journal = None if options.fresh else _if_there(journal_place(options))
     cache = _if_there(cache_place(options.cache))
-    if judge.looks_at_run:
-        judge = judge.of_run(plan.whole())
     if judge.answers_later:
         from rubricate.run._batching import check_batches
 

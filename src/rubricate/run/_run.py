@@ -133,8 +133,10 @@ async def run(
         InputError: the folder has another run's results; nothing has been sent.
     """
     started = time.perf_counter()
-    if judge.looks_at_run or judge.answers_later:
-        judge = _prepared(judge, plan, options, storage)
+    if judge.answers_later:
+        from rubricate.run._batching import keep_batches
+
+        keep_batches(judge, storage.run_dir, options)
     stages = Stages(judge, plan, calibrate)
     progress = Progress(total=stages.judgements)
     held = _held(judge) if judge.learns_weights else None
@@ -221,17 +223,6 @@ async def run(
         finally:
             if answers.lease is None or not answers.lease.is_lost:  # else its results are another's
                 conclude(stopped)
-
-
-def _prepared(judge: Judge, plan: Plan, options: RunOptions, storage: OpenStorage) -> Judge:
-    """A judge that looks at all items first, or that keeps in the run folder what is out."""
-    if judge.looks_at_run:
-        judge = judge.of_run(plan.whole())
-    if judge.answers_later:
-        from rubricate.run._batching import keep_batches
-
-        keep_batches(judge, storage.run_dir, options)
-    return judge
 
 
 async def _judge(execution: Execution | Driving, done: Channel[JudgedItem], give: Give) -> None:

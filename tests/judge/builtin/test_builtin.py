@@ -570,18 +570,38 @@ def statuses(submissions, requirement, judge="builtin", **options):
     return [item.criteria["c"].status for item in result.items], result
 
 
-def test_behaviour_that_no_submission_of_a_run_has_the_words_of_is_not_judged(tmp_path):
+def test_behaviour_is_judged_only_where_a_submission_has_all_words_of_the_criterion():
     replies = ["We are sorry. Your money is on its way.", "Please try again tomorrow."]
     asks = "The reply offers a refund"
-    found, result = statuses(replies, asks, run_dir=tmp_path)
+    found, result = statuses(replies, asks)
     assert found == ["abstained", "abstained"]
     assert "use a language model" in result.summary().first_abstention
-    with_words = [*replies, "We offer a refund."]
-    found, result = statuses(with_words, asks, run_dir=tmp_path, fresh=True)
-    assert found == ["judged"] * 3
-    assert [item.criteria["c"].label for item in result.items] == ["UNMET", "UNMET", "MET"]
+    found, result = statuses([*replies, "We offer a refund."], asks)
+    assert found == ["abstained", "abstained", "judged"]
+    assert result.items[2].criteria["c"].label == "MET"
     for fact in ("Mentions a refund", "The answer gives a price of 20 dollars"):
         assert statuses(replies, fact)[0] == ["judged", "judged"]
+
+
+@pytest.mark.parametrize(
+    ("requirement", "submission"),
+    [
+        ("Says sorry", "We apologise for the delay."),
+        ("Does not blame the customer", "We made an error."),
+        ("Admits that it does not know", "I have no idea."),
+        ("Acknowledges the customer's frustration", "I see how annoying this is."),
+        ("Is the reply sarcastic?", "Oh great, another genius."),
+        ("Gives a percentage", "It grew by 12 %."),
+        ("Contains at least three examples", "A cat, a dog and a cow."),
+        ("The total is at most 100 words", "One, two, three."),
+        ("Names Marie Curie", "It was Pierre Curie."),
+        ("Names the composer Giuseppe Verdi", "Puccini composed it."),
+        ("States that the battery lasts 10 hours", "It lasts 100 hours."),
+        ("Mentions the refund", "Es tut uns sehr leid."),
+    ],
+)
+def test_where_words_cannot_decide_the_judge_abstains(requirement, submission):
+    assert statuses([submission], requirement)[0] == ["abstained"]
 
 
 TEXT = "The company said on Monday that it would close plants in the north this year. " * 5

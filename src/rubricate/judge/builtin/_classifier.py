@@ -26,9 +26,13 @@ from rubricate.judge.builtin._inputs import (
 from rubricate.judge.builtin._language import not_english
 from rubricate.judge.builtin._text import analyse
 
-RULES = 3
+RULES = 4
 """The version of all logic besides the numbers: increased whenever it changes an answer, so that
 journals and caches do not reuse an answer of other rules."""
+
+FEW_WORDS = 5
+"""Content words of a criterion up to which each number and each part of a name must appear. At
+double, whole statements count, of whose formulas and names right answers leave some out."""
 
 BLANK_PROBABILITY = 0.02
 """Probability that a submission without words meets a criterion about content. A convention, not a
@@ -196,6 +200,8 @@ class Classifier:
         if inputs.options:
             return self._on_scale(inputs, met, reason, evidence, match)
         label = "MET" if met >= 0.5 else "UNMET"
+        if label == "MET" and (word := _unnamed(match, sought, look.counted)):
+            return Classification(f"{reason} Without {word}, words do not show what is meant.")
         shares = (("MET", met), ("UNMET", 1.0 - met))
         return Classification(reason, label, max(met, 1.0 - met), met, evidence, shares)
 
@@ -373,6 +379,21 @@ def _words(match: Match, sought: SoughtText) -> str:
     if match.against:
         reason += f" {match.against}"
     return reason
+
+
+def _unnamed(match: Match | None, sought: SoughtText, submission: str) -> str:
+    """A number or a part of a name that a short criterion has and the submission lacks, or ""."""
+    if match is None or not sought.is_criterion or sought.absence:
+        return ""
+    if len(match.present) + len(match.missing) > FEW_WORDS:
+        return ""
+    numbers = analyse(submission).numbers
+    for word in match.missing:
+        if word[0].isdigit() and not analyse(word).numbers <= numbers:
+            return word
+        if word[0].isupper() and not sought.text.lstrip().startswith(word):
+            return word
+    return ""
 
 
 def _evidence(submission: str, match: Match) -> tuple[int, int] | None:

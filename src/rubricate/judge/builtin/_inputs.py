@@ -193,15 +193,27 @@ KINDS = _stems("kinds")
 """Stems that name a kind of thing: a text that has one may not contain the word."""
 _ACT = re.compile(
     r"\b(apologi[sz]es?|thanks|greets|reassures|encourages|sympathi[sz]es|empathi[sz]es|invites"
-    r"|congratulates|welcomes|insults|mocks|threatens|refuses|declines|complies|promises"
+    r"|congratulates|welcomes|insults|mocks|threatens|refuses|declines|complies|promises|admits"
+    r"|acknowledges|warns|says? (?:sorry|thank you|thanks|hello|goodbye|please|no|yes)"
+    r"|expresses (?:regret|sympathy|thanks|gratitude|concern|doubt|interest)"
     r"|blames the (?:customer|user|client|reader|person|other)s?)\b",
     re.I,
 )
 """Something that a text or its writer does with words that a criterion does not name."""
 
+_COUNTS = re.compile(
+    r"\b(?:at (?:least|most)|(?:no )?(?:more|fewer|less) than|exactly|up to|under|over)"
+    r" [\w,.]+ (?:\w+ )?"
+    r"(?:words|characters|sentences|paragraphs|lines|pages|bullets|bullet points|points|items|steps"
+    r"|examples|reasons|arguments|sources|citations|references|quotes|questions)\b",
+    re.I,
+)
+"""Something to be counted in a text."""
+
 _BEHAVES = re.compile(
     r"\W*(?:(?:the|this|an?) )?(?:reply|response|answer|agent|assistant|message|e-?mail|letter|bot"
-    r"|writer|author|it) (?:(?:must|should|has to|needs to) (?P<must>[a-z]+)|(?P<does>[a-z]+s)\b)"
+    r"|writer|author|it) (?:(?:must|should|has to|needs to|does) (?:not )?(?P<must>[a-z]+)"
+    r"|(?P<does>[a-z]+s)\b)|\W*(?:(?:do|does|must|should) not|don't|doesn't|never) (?P<not>[a-z]+)"
     r"|\W*(?P<first>[a-z]+s) (?:an?|the|for|to|with|about|at|on|whether|its|their|any|some|no)\b",
     re.I,
 )
@@ -335,6 +347,8 @@ def _judges(text: Text, requirement: str) -> str:
     )
     if (act := _ACT.search(requirement)) and (of_a_text or not act.start()):
         return f"The criterion asks for an act ({act[1]}), which can be done in many words."
+    if counts := _COUNTS.search(requirement):
+        return f"The criterion asks to count ({counts[0]}), which comparing words cannot do."
     if named and all(root in KINDS for root in named) and not quality:
         words = ", ".join(text.surface[root] for root in named[:3])
         return f"The criterion asks for some {words}, and does not say which words show it."
@@ -353,7 +367,7 @@ def behaviour(requirement: str) -> frozenset[str]:
     begins = _BEHAVES.match(requirement)
     if begins is None:
         return frozenset()
-    verb = begins["must"] or begins["does"] or begins["first"]
+    verb = begins["must"] or begins["does"] or begins["not"] or begins["first"]
     if verb.lower() in _IS or stem(verb.lower()) in REPORTING or _SAYS.match(verb):
         return frozenset()
     return frozenset(content(analyse(requirement), _NO_CONTENT | _Words(_WRITINGS)))

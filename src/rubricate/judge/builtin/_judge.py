@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
-from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -36,7 +34,10 @@ WHAT_IT_IS = (
     "'The built-in judge'."
 )
 
-CANNOT = "it cannot be judged by comparing words, use a language model"
+UNWORDED = (
+    "The criterion says what a text does, and the submission lacks some of its words: it cannot be "
+    "judged by comparing words, use a language model."
+)
 NUMBERS = "The answers are numbers that nothing is said about: there is nothing to compare."
 STATEMENT = (
     "The criterion is a statement, and words do not show whether a text supports it: fit the judge "
@@ -61,7 +62,6 @@ class BuiltinJudge(Judge):
 
     name = "builtin"
     text_only = True
-    looks_at_run = True
 
     def __init__(
         self,
@@ -73,7 +73,6 @@ class BuiltinJudge(Judge):
         self._mode = mode
         self.classifier = classifier or Classifier.load()
         self.report = report
-        self._unworded: frozenset[str] = frozenset()
         self.note = f"{WHAT_IT_IS} {_refit_figures(report)}" if report else WHAT_IT_IS
 
     @classmethod
@@ -108,26 +107,13 @@ class BuiltinJudge(Judge):
         classifier, report = refit(rows, seed=seed)
         return cls(classifier, report, mode=mode)
 
-    def of_run(self, items: Iterable[Item]) -> BuiltinJudge:
-        seen, words = set[str](), dict[str, frozenset[str]]()
-        for item in items:
-            stems = analyse(item.submission[:LONGEST]).counts.keys()
-            for criterion in item.rubric:
-                requirement = criterion.requirement
-                if requirement not in words:
-                    words[requirement] = behaviour(requirement)
-                if requirement not in seen and words[requirement] <= stems:
-                    seen.add(requirement)
-        made = copy(self)
-        made._unworded = frozenset(words.keys() - seen)
-        return made
-
     def _abstention(self, item: Item, criterion: Criterion) -> str:
-        """Why a criterion is not judged, whatever the submission is; else empty."""
+        """Why words cannot decide whether a criterion is met; else empty."""
         if not _has_words(criterion):
             return NUMBERS
-        if criterion.requirement in self._unworded:
-            return f"No submission of the run has all words of the criterion: {CANNOT}."
+        words = behaviour(criterion.requirement)
+        if not words <= analyse(item.submission[:LONGEST]).counts.keys():
+            return UNWORDED
         is_fitted = self.report is not None and self.report.kept == "fitted"
         if not is_fitted and against_a_text(_inputs(item, criterion)):
             return STATEMENT
