@@ -68,11 +68,11 @@ def test_a_failed_row_is_a_failed_row_and_in_no_mean(evaluated):
     assert evaluated.result.items[1].criteria["quality"].value is None
     mean = evaluated.means["quality"]
     assert (mean.mean, mean.scored, mean.failed, mean.abstained) == (3.5, 2, 1, 0)
-    assert repr(evaluated) == "quality: 3.5 (2 of 3 scored, 1 failed)"
+    assert repr(evaluated) == "{'quality': 3.5000 (2 of 3 scored, 1 failed)}"
 
 
 def test_the_table_has_scores_feedback_and_failures_in_columns_of_their_own(evaluated):
-    table = evaluated.to_pandas()
+    table = evaluated.to_pandas(details=True)
     assert list(table.columns) == [
         "user_input",
         "response",
@@ -92,8 +92,8 @@ def test_the_table_has_scores_feedback_and_failures_in_columns_of_their_own(eval
 def test_an_abstention_is_counted_apart(make_judge):
     judge = make_judge("<reason>who knows</reason><verdict>CANNOT_ASSESS</verdict>")
     result = evaluate(DATASET, [RubricsScore(name="quality")], judge)
-    assert repr(result) == "quality: no mean (0 of 3 scored, 3 abstained)"
-    assert list(result.to_pandas()["quality_status"]) == ["abstained"] * 3
+    assert repr(result) == "{'quality': no mean (0 of 3 scored, 3 abstained)}"
+    assert list(result.to_pandas(details=True)["quality_status"]) == ["abstained"] * 3
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_a_second_evaluation_into_the_folder_asks_only_for_what_failed(tmp_path)
         asked = endpoint.requests[before:]
     assert {"broken" in str(request.body["messages"]) for request in asked} == {True}
     assert again.result.resumed == 2
-    assert list(again.to_pandas()["domain_specific_rubrics_feedback"]) == [
+    assert list(again.to_pandas(details=True)["domain_specific_rubrics_feedback"]) == [
         "It is good.",
         None,
         "It is poor.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import astuple, dataclass, field, fields, is_dataclass
 from enum import Enum
 from statistics import fmean
 from typing import Any
@@ -26,6 +26,9 @@ class TokenUsage:
     total_tokens: int = 0
     cache_creation_input_tokens: int = 0
     cache_read_input_tokens: int = 0
+
+    def __add__(self, other: TokenUsage) -> TokenUsage:
+        return TokenUsage(*map(int.__add__, astuple(self), astuple(other)))
 
 
 def usage_of(usage: Usage) -> TokenUsage:

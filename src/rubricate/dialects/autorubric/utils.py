@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 
 from rubricate import rubric as core
 from rubricate.dialects.autorubric._reports import EnsembleEvaluationReport, TokenUsage
@@ -38,9 +38,7 @@ def compute_length_penalty(text: ToGrade, config: core.LengthPenalty) -> float:
 def aggregate_token_usage(usages: Iterable[TokenUsage | None]) -> TokenUsage | None:
     """Return the sum of the known usages; None if there are none."""
     known = [usage for usage in usages if usage is not None]
-    names = [field.name for field in fields(TokenUsage)]
-    sums = {name: sum(getattr(usage, name) for usage in known) for name in names}
-    return TokenUsage(**sums) if known else None
+    return sum(known, TokenUsage()) if known else None
 
 
 def aggregate_completion_cost(costs: Iterable[float | None]) -> float | None:

@@ -38,8 +38,10 @@ class MeanScore:
     abstained: int
 
     def __str__(self) -> str:
-        number = "no mean" if self.mean is None else f"{self.mean:.4g}"
+        number = "no mean" if self.mean is None else f"{self.mean:.4f}"
         total = self.scored + self.failed + self.abstained
+        if self.scored == total:
+            return number
         counts = f"{self.scored} of {total} scored"
         counts += f", {self.failed} failed" if self.failed else ""
         counts += f", {self.abstained} abstained" if self.abstained else ""
@@ -95,14 +97,14 @@ class EvaluationResult:
         return [math.nan if score is None else score for score in self._scores[metric]]
 
     def __repr__(self) -> str:
-        return "\n".join(f"{name}: {mean}" for name, mean in self.means.items())
+        return "{" + ", ".join(f"{name!r}: {mean}" for name, mean in self.means.items()) + "}"
 
-    def to_pandas(self) -> pandas.DataFrame:
+    def to_pandas(self, *, details: bool = False) -> pandas.DataFrame:
         """Return a row for each sample (extra `pandas`).
 
         The columns are the fields of the samples and, for each metric, `NAME` (its score, if there
-        is one), `NAME_feedback` (the judge's reason), `NAME_status` (`judged`, `abstained` or
-        `failed`) and `NAME_error` (why it failed).
+        is one); with `details` also `NAME_feedback` (the judge's reason), `NAME_status` (`judged`,
+        `abstained` or `failed`) and `NAME_error` (why it failed).
         """
         table = EvaluationDataset(self.samples).to_pandas()
         with extra_needed("to_pandas", "pandas"):
@@ -118,7 +120,7 @@ class EvaluationResult:
             scores = self._scores[name]
             column = dtype if None in scores else dtype.lower().removesuffix("ean")
             table[name] = pandas.array(scores, dtype=column)  # type: ignore[call-overload]
-            for ending, values in zip(ENDINGS[1:], columns, strict=True):
+            for ending, values in zip(ENDINGS[1:], columns, strict=True) if details else ():
                 table[name + ending] = pandas.Series(values, dtype=object)
         return table
 
