@@ -194,5 +194,7 @@ def _weight(key: str, weight: Any, weights: Mapping[str, float] | None) -> float
         weight = float(weight)
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):
         known = f" (known words: {', '.join(weights)})" if weights else ""
+        if isinstance(weight, str) and not weights:
+            known = ": write a number for each word, or delete the field (all then weigh 1)"
         raise InputError(f"expected a number, found {shown(weight)}{known}", path=(key,))
     return float(weight)
