@@ -165,7 +165,9 @@ class PageItems:
         }
         pair = self._pairs.get((row.item, row.criterion))
         if pair is not None:
-            shown["other"] = [pair.b.answer_text, pair.b.reason or str(pair.b.error or "")]
+            error = str(pair.b.error or "").partition(": ")
+            failure = error[0].replace("_", " ") + error[1] + error[2]
+            shown["other"] = [pair.b.answer_text, pair.b.reason or failure]
         return {key: value for key, value in shown.items() if value not in (None, [], {}, False)}
 
     def _hold(self, item: bytes, sent: Any) -> None:
@@ -191,7 +193,7 @@ def _usage_facts(usage: Usage) -> Iterator[str]:
         yield f"{tokens:,} tokens"
     if usage.cost:
         yield dollars(usage.cost, usage.estimated_cost)
-    if usage.seconds:
+    if usage.seconds >= 0.05:
         yield f"{usage.seconds:.1f} s"
 
 

@@ -29,8 +29,8 @@ function prepareGrid() {
       key: `c:${title}`, title, width: narrow ? 98 : 144, criterion: number, away: number >= MOST_CRITERIA,
       value: (entry) => { const verdict = entry.on.get(number); return verdict ? index.labels[verdict[1]] : null; },
     })),
-    { key: "prompt", title: "prompt", width: 240, away: prompts.size < 2, value: (entry) => entry.prompt },
-    { key: "submission", title: "submission", width: 320, value: (entry) => entry.text },
+    { key: "prompt", title: "prompt", width: 240, away: prompts.size < 2, order: asText, value: (entry) => entry.prompt },
+    { key: "submission", title: "submission", width: 320, order: asText, value: (entry) => entry.text },
     ...fields.map((title, number) => ({ key: `m:${title}`, title, width: 120, away: number >= MOST_FIELDS, value: (entry) => entry.metadata[title] ?? null })),
     { key: "tags", title: "tags", width: 140, away: entries.every((entry) => !entry.tags.length), value: (entry) => entry.tags.join(", ") },
   ];
@@ -58,6 +58,7 @@ function options(select, values) {
 }
 
 const inOrder = new Intl.Collator(undefined, { numeric: true }).compare;
+const asText = new Intl.Collator().compare; // for texts: three times as fast as with numbers in them
 
 function fillFilters(fields) {
   options(at("criterion"), index.criteria.map((name) => [name]));
@@ -132,7 +133,7 @@ function list() {
   if (column) {
     const way = sort.startsWith("-") ? -1 : 1;
     const values = new Map(shown.map((entry) => [entry, column.value(entry)]));
-    const compare = (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : inOrder(String(a), String(b)));
+    const compare = (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : (column.order ?? inOrder)(String(a), String(b)));
     shown.sort((one, other) => {
       const [a, b] = [values.get(one), values.get(other)];
       if (a === null || b === null) return (a === null) - (b === null) || one.place - other.place; // last, either way

@@ -179,7 +179,7 @@ function verdictPart(entry, item, verdict, number) {
         ? make("span", { className: "sub" }, " (a paraphrase: the text says nearly the same)") : null));
   }
   if (verdict.votes) box.append(votes(verdict.votes));
-  if (verdict.detail) box.append(make("details", {}, make("summary", {}, "Details"), make("pre", {}, JSON.stringify(verdict.detail, null, 1))));
+  if (verdict.detail) box.append(make("details", {}, make("summary", {}, "Details"), block(JSON.stringify(verdict.detail, null, 1))));
   box.append(...[labelParts(entry, item, verdict), sent(entry, number)].filter((part) => part !== null));
   return box;
 }
@@ -191,6 +191,9 @@ function reasonPart(text, className = "reason") {
   part.classList.add("long");
   return Object.assign(part, { tabIndex: 0, role: "group", ariaLabel: "Reason" });
 }
+
+// A long block scrolls in itself, also by keyboard.
+const block = (text, className = "") => make("pre", { className, tabIndex: 0 }, text);
 
 const side = (name, label, reason, tone = "", className = "") =>
   make("div", {}, make("span", { className: `tag ${tone}` }, `${name}: ${label}`), reasonPart(reason ?? "", className));
@@ -228,7 +231,7 @@ function conversation(given, common) {
       one.left_out ? `${one.left_out} characters of the reply were not kept` : "",
       one.damaged ? "parts of this are damaged in the journal" : ""];
     const messages = one.messages.map(([role, number, length, rest]) =>
-      make("div", {}, make("span", { className: "sub" }, role), make("pre", {}, common[number].slice(0, length) + rest)));
+      make("div", {}, make("span", { className: "sub" }, role), block(common[number].slice(0, length) + rest)));
     const inside = [...(one.reply ?? "").matchAll(THOUGHT)].map((found) => found[2]);
     const thoughts = [one.thinking, ...inside].filter(Boolean);
     const shares = Object.entries(one.probabilities ?? {}).map(([token, share]) => `${JSON.stringify(token)} ${share.toFixed(4)}`);
@@ -236,8 +239,8 @@ function conversation(given, common) {
       make("p", { className: "sub" }, facts.filter(Boolean).join(" · ")),
       make("details", {}, make("summary", {}, `${messages.length} ${messages.length === 1 ? "message" : "messages"}`), ...messages),
       one.error ? make("p", { className: "failed-text" }, one.error) : null,
-      thoughts.length ? make("details", { className: "thinking" }, make("summary", {}, "Thinking"), make("pre", {}, thoughts.join("\n\n"))) : null,
-      one.reply === undefined ? null : make("pre", { className: "reply" }, inside.length ? one.reply.replace(THOUGHT, "").trim() : one.reply),
+      thoughts.length ? make("details", { className: "thinking" }, make("summary", {}, "Thinking"), block(thoughts.join("\n\n"))) : null,
+      one.reply === undefined ? null : block(inside.length ? one.reply.replace(THOUGHT, "").trim() : one.reply, "reply"),
       shares.length ? make("p", { className: "sub" }, shares.join(", ")) : null);
   });
 }
