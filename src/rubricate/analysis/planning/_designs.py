@@ -148,7 +148,7 @@ def simulated_intervals(
     draw: Callable[[np.random.Generator], Estimate],
     count: int,
     seed: int | Sequence[int],
-    precise: float = 0.0,
+    is_precise: Callable[[list[tuple[float, float]], int], bool] | None = None,
 ) -> tuple[list[tuple[float, float]], int]:
     """The intervals of simulated data sets that have one, and the number of data sets.
 
@@ -156,7 +156,7 @@ def simulated_intervals(
         draw: simulates a data set and estimates its figure.
         count: the largest number of data sets.
         seed: the random seed.
-        precise: the relative standard error of the mean width at which to stop.
+        is_precise: whether these intervals, of so many data sets, are enough. Default: never.
     """
     generator = np.random.default_rng(seed)
     intervals: list[tuple[float, float]] = []
@@ -164,11 +164,16 @@ def simulated_intervals(
         estimate = draw(generator)
         if estimate.low is not None and estimate.high is not None:
             intervals.append((estimate.low, estimate.high))
-        if precise and len(intervals) >= LEAST_SIMULATED:
-            widths = np.diff(intervals)
-            if widths.std(ddof=1) <= precise * widths.mean() * math.sqrt(len(widths)):
-                return intervals, drawn
+        if is_precise is not None and drawn >= LEAST_SIMULATED and is_precise(intervals, drawn):
+            return intervals, drawn
     return intervals, count
+
+
+def _is_width_precise(intervals: list[tuple[float, float]], _: int) -> bool:
+    if len(intervals) < LEAST_SIMULATED:
+        return False
+    widths = np.diff(intervals)
+    return bool(widths.std(ddof=1) <= PRECISE * widths.mean() * math.sqrt(len(widths)))
 
 
 def _simulated(
@@ -184,16 +189,23 @@ def _simulated(
     def at(n: int, simulations: int) -> Reached:
         if options.on_simulation is not None:
             options.on_simulation(n)
-        precise = PRECISE if options.at_least is None else 0.0
+        lowest = options.at_least
+
+        def is_power_precise(intervals: list[tuple[float, float]], drawn: int) -> bool:
+            # as precise as a power of one half by all simulations; see Agresti and Coull 1998
+            power = (sum(low >= (lowest or 0.0) for low, _ in intervals) + 2) / (drawn + 4)
+            return power * (1 - power) / (drawn + 4) <= 0.25 / simulations
+
+        is_precise = _is_width_precise if lowest is None else is_power_precise
         seed = [options.seed, n]
-        intervals, drawn = simulated_intervals(partial(draw, n), simulations, seed, precise)
+        intervals, drawn = simulated_intervals(partial(draw, n), simulations, seed, is_precise)
         if len(intervals) < 0.5 * drawn:
-            return Reached(power=0.0 if options.at_least is not None else None)
+            return Reached(power=None if lowest is None else 0.0)
         half_width = math.fsum(high - low for low, high in intervals) / (2 * len(intervals))
-        if options.at_least is None:
+        if lowest is None:
             return Reached(half_width=half_width)
-        reached = sum(low >= options.at_least for low, _ in intervals)
-        return Reached(half_width=half_width, power=reached / simulations)
+        reached = sum(low >= lowest for low, _ in intervals)
+        return Reached(half_width=half_width, power=reached / drawn)
 
     how = f"simulation: data sets drawn from {source}, each with its interval"
     return Design(name, at, how, simulated=True, **design)

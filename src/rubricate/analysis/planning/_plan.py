@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 
+from scipy import special
+
 from rubricate.analysis.planning._designs import (
-    MOST_SIMULATED,
     PRECISE,
     Design,
     PlanCall,
@@ -40,6 +41,8 @@ SCANNED = 1.3
 number."""
 NEAR = 0.03
 """The relative difference below which a simulation cannot distinguish two numbers of items."""
+MOST_WIDER = 8.0
+"""By how much a search multiplies the items at once, because few items say little about many."""
 SEARCHED = 4
 """Searches and mean widths use the number of simulations divided by this: a quarter of them gives a
 mean width as precisely as all of them give a probability."""
@@ -277,14 +280,52 @@ def _enough(design: Design, options: PlanCall) -> int | None:
 
     if not design.simulated:
         return _fewest(partial(is_enough, 0), design.least, design.most, in_steps=design.in_steps)
-    if options.half_width is not None:
-        # The simulated width may be too small by its error, so a slightly smaller one is needed.
-        n = _narrow_enough(design, options.half_width / (1 + PRECISE), _fewer(options))
-    else:
-        n = _fewest(partial(is_enough, _fewer(options)), design.least, design.most, near=NEAR)
-    while n is not None and not is_enough(_simulations(options), n):
-        n = min(design.most, math.ceil(n * (1 + NEAR))) if n < design.most else None
-    return n
+    width, wanted = _width_of(design, options), options.half_width
+    if wanted is None:
+        wanted = _as_width(options.power, options)
+    else:  # the simulated width may be too small by its error, so a slightly smaller one is needed
+        wanted /= 1 + PRECISE
+    # a power from few data sets is rough, so nothing is gained by a longer search with them
+    is_rough = options.half_width is None
+    n = _narrow_enough(partial(width, _fewer(options)), wanted, design, is_rough=is_rough)
+    too_few, enough = 0, design.most + 1
+    while n is not None:
+        missing = (width(_simulations(options), n) / wanted) ** 2
+        if missing > 1:
+            too_few, n = n, math.ceil(n * min(max(missing, 1 + NEAR), MOST_WIDER))
+            if n >= enough or too_few == design.most:
+                break
+            n = min(n, design.most)
+        else:
+            enough, n = n, math.ceil(n * missing)
+            if n * (1 + NEAR) >= enough or n <= too_few * (1 + NEAR):
+                break
+    return enough if enough <= design.most else None
+
+
+def _width_of(design: Design, options: PlanCall) -> Callable[[int, int], float]:
+    """The width from a number of simulations and of items; for a power, that of `_as_width`."""
+
+    def width(simulations: int, n: int) -> float:
+        reached = design.at(n, simulations)
+        if options.half_width is None:
+            least = 0.5 / simulations
+            power = min(max(reached.power or 0.0, least), 1 - least)
+            return _as_width(power, options)
+        return math.inf if reached.half_width is None else reached.half_width
+
+    return width
+
+
+def _as_width(power: float, options: PlanCall) -> float:
+    """A power as a width, which falls with the square root of the items as well.
+
+    An estimate with the standard error `s / sqrt(n)` has the power `Phi(d sqrt(n) / s - z)` to be
+    `z` standard errors on the right side of a bound that is `d` away.
+    """
+    tail = options.significance if options.figure == "comparison" else 1 - options.confidence
+    away = float(special.ndtri(power) - special.ndtri(tail / 2))
+    return 1 / away if away > 0 else math.inf
 
 
 def _fewest(
@@ -292,7 +333,6 @@ def _fewest(
     least: int,
     most: int,
     *,
-    near: float = 0.0,
     in_steps: bool = False,
 ) -> int | None:
     """The smallest number from which on a goal is reached; None if even `most` is too small.
@@ -300,7 +340,6 @@ def _fewest(
     Args:
         is_enough: whether a number reaches the goal.
         least, most: the range to search.
-        near: by how much the answer may be too high, relative to it.
         in_steps: whether a number above the first sufficient one may be insufficient again, as for
             exact tests. The answer is then the number after the last insufficient one, up to
             `SCANNED` times the first.
@@ -310,7 +349,7 @@ def _fewest(
         if high >= most:
             return None
         low, high = high, min(most, 2 * high + 1)
-    while high - low > 1 + near * low:
+    while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if is_enough(middle) else (middle, high)
     if in_steps:
@@ -320,24 +359,23 @@ def _fewest(
     return high
 
 
-def _narrow_enough(design: Design, wanted: float, simulations: int) -> int | None:
+def _narrow_enough(
+    width_of: Callable[[int], float], wanted: float, design: Design, *, is_rough: bool
+) -> int | None:
     """Approximately the smallest number of items with a simulated width, a power of their number.
 
     The search starts with the numbers that are shown in addition, because these are simulated in
-    any case, and continues between the largest insufficient and the smallest sufficient one.
+    any case, and continues between the largest insufficient and the smallest sufficient one. A
+    rough answer is a number between the first two of these.
     """
-
-    def width_of(n: int) -> float:
-        width = design.at(n, simulations).half_width
-        return math.inf if width is None else width
-
     few, too_wide = max(1, design.least - 1), math.inf
     shown = [n for n in LADDER[:-1] if n > few]
     while True:
-        wider = 2.0 if too_wide == math.inf else (too_wide / wanted) ** 2  # ~ sqrt(n)
-        enough = shown.pop(0) if shown else math.ceil(few * max(wider, 1 + NEAR))
-        if enough > MOST_SIMULATED:
+        wider = MOST_WIDER if too_wide == math.inf else (too_wide / wanted) ** 2  # ~ sqrt(n)
+        enough = shown.pop(0) if shown else math.ceil(few * min(max(wider, 1 + NEAR), MOST_WIDER))
+        if few >= design.most:
             return None
+        enough = min(enough, design.most)
         narrow = width_of(enough)
         if narrow <= wanted:
             break
@@ -347,8 +385,11 @@ def _narrow_enough(design: Design, wanted: float, simulations: int) -> int | Non
         if too_wide < math.inf:
             share = math.log(too_wide / wanted) / math.log(too_wide / narrow)
         between = few * (enough / few) ** share
-        n = round(min(max(between, few * (1 + NEAR)), enough / (1 + NEAR)))
-        width = width_of(n := min(max(n, few + 1), enough - 1))
+        n = int(min(max(between, few * (1 + NEAR)), enough / (1 + NEAR)))
+        n = min(max(n, few + 1), enough - 1)
+        if is_rough:
+            return n
+        width = width_of(n)
         if width <= wanted:
             enough, narrow = n, width
         else:
