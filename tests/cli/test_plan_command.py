@@ -237,15 +237,15 @@ def test_where_no_number_is_enough_it_says_so():
 
 @pytest.mark.parametrize("power", [0.3, 0.5, 1.3, 2.5])
 def test_a_simulated_plan_reaches_its_width_however_fast_the_width_falls(power: float):
-    def at(n: int, simulations: int) -> Any:
-        return SimpleNamespace(half_width=0.5 * (20 / n) ** power)
+    def width(n: int) -> float:
+        return 0.5 * (20 / n) ** power
 
-    design: Any = SimpleNamespace(at=at, least=2)
-    n = _narrow_enough(design, 0.1, 250)
+    design: Any = SimpleNamespace(least=2, most=20_000)
+    n = _narrow_enough(width, 0.1, design)
     assert n is not None
     assert n == pytest.approx(20 * 5 ** (1 / power), rel=0.04)
-    assert at(n, 250).half_width <= 0.1
-    assert _narrow_enough(design, 1e-9, 250) is None
+    assert width(n) <= 0.1
+    assert _narrow_enough(width, 1e-9, design) is None
 
 
 def test_a_simulated_width_holds_on_other_draws_and_says_what_it_simulates():
@@ -257,3 +257,14 @@ def test_a_simulated_width_holds_on_other_draws_and_says_what_it_simulates():
         again = plan_report("kappa", value=0.6, items=n, simulations=4000, seed=seed).answers[0]
         assert again.half_width is not None
         assert again.half_width <= 0.1
+
+
+def test_a_simulated_power_holds_on_other_draws_and_takes_few_sizes():
+    sizes: list[int] = []
+    wanted: dict[str, Any] = {"value": 0.6, "at_least": 0.4}
+    answer = plan_report("kappa", **wanted, on_simulation=sizes.append).answers[0]
+    assert answer.power is not None
+    assert answer.power >= 0.8
+    assert len(sizes) < 12
+    again = plan_report("kappa", **wanted, items=answer.items, seed=1).answers[0]
+    assert again.power == pytest.approx(answer.power, abs=0.06)  # four standard errors of both

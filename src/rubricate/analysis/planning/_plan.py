@@ -360,7 +360,7 @@ def _fewest(
 
 
 def _narrow_enough(
-    width_of: Callable[[int], float], wanted: float, design: Design, *, is_rough: bool
+    width_of: Callable[[int], float], wanted: float, design: Design, *, is_rough: bool = False
 ) -> int | None:
     """Approximately the smallest number of items with a simulated width, a power of their number.
 
