@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -18,6 +19,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from rubricate.cli import _ending
 from rubricate.testing import Rule, ScriptedEndpoint
 
 SECONDS = 5.0
@@ -178,6 +180,20 @@ def test_a_signal_ends_a_command_within_seconds(state, number, tmp_path, slow, o
     assert "Traceback" not in said
     is_answered = state in (opening_silent, lookup_locked, lease_waited_for, endpoint_hanging)
     assert is_answered or re.search(r"\d+ answers are not stored, because the server", said)
+
+
+def test_a_signal_while_python_ends_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Any) -> None:
+        raise RuntimeError("can't create new thread at interpreter shutdown")
+
+    monkeypatch.setattr("threading.Timer.start", refuse)
+    reader, writer = socket.socketpair()
+    with reader, writer:
+        writer.send(bytes([signal.SIGTERM]))
+        writer.shutdown(socket.SHUT_WR)
+        loop: Any = asyncio.new_event_loop()
+        loop.close()
+        _ending._listen(reader, loop, asyncio.Event())
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="descriptors are counted in /dev/fd")

@@ -166,11 +166,12 @@ def _listen(reader: socket, loop: asyncio.AbstractEventLoop, stop: asyncio.Event
     with reader:
         if not _has_signal(reader):
             return
-        with suppress(RuntimeError):  # the loop is closed, because the command is ending
-            loop.call_soon_threadsafe(_first_signal, loop, stop)
         late = threading.Timer(SECONDS, _end_now)
         late.daemon = True
-        late.start()
+        # The command may be ending: the loop is closed, and Python 3.12 starts no more threads.
+        with suppress(RuntimeError):
+            late.start()
+            loop.call_soon_threadsafe(_first_signal, loop, stop)
         # A second signal means that the loop is blocked, except for a hangup, which comes twice.
         if _has_signal(reader, hangup_counts=False):
             _end_now()
