@@ -252,8 +252,8 @@ class _Command(TyperCommand):
             raise
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return the words of the usage line, without braces: they look like a choice of values."""
-        return [re.sub("[{}]", "", piece) for piece in super().collect_usage_pieces(ctx)]
+        """Return the words of the usage line. Releases of typer show RUNS, {RUN} and {RUNS}..."""
+        return [re.sub(r"[{}]|\.\.\.$", "", piece) for piece in super().collect_usage_pieces(ctx)]
 
     def described(self, ctx: Any) -> Iterator[tuple[Any, tuple[str, str]]]:
         """Yield the arguments and options with their names and help texts, as help shows them."""
