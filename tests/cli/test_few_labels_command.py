@@ -77,6 +77,7 @@ def test_what_to_label_next_is_a_random_sample_of_what_has_no_label(run: Path, r
     assert other["next_items"] != first["next_items"]
     shown = rubricate("trust", "ppi", "run", "--next", "2").stdout
     assert f"a random sample): {', '.join(first['next_items'][:2])}" in shown
+    assert f"rubricate label DATA --run run --item {first['next_items'][0]}" in shown
 
 
 def test_what_makes_no_sense_is_one_clear_line(run: Path, rubricate: Any):

@@ -232,6 +232,10 @@ LAYOUTS = {
         "reward_model": {"ground_truth": "Gold."},
         "extra_info": {"reward_model": {"rubrics": ["Cites A", "Says B"]}},
     },
+    "verl, JSON text": {
+        "prompt": CHAT,
+        "reward_model": json.dumps({"ground_truth": "Gold.", "rubrics": ["Cites A", "Says B"]}),
+    },
     "WildBench": {
         "conversation_input": CHAT,
         "references": {"gpt-4": "Gold."},

@@ -75,8 +75,10 @@ OTHER_NAMES = {
     "--api-base": "--base-url",
     "--output": "--run-dir",
     "--output-dir": "--run-dir",
+    "--ignore-labels": "--map 'ignore=label.*'",
 }
-"""Options of other tools, with ours. Their spelling does not resemble ours."""
+"""Options of other tools, or that one may expect, with ours. Their spelling does not resemble ours.
+"""
 OUTPUT = "Output"
 HELP_ALL = "help_all"
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
@@ -246,8 +248,8 @@ class _Command(TyperCommand):
             return super().parse_args(ctx, _with_one_map(args) if "map" in self.declared else args)
         except Exception as error:
             vars(error)["ctx"] = ctx  # typer sets none for an option without a value
-            ours = OTHER_NAMES.get(getattr(error, "option_name", ""))
-            if any(ours in parameter.opts for parameter in self.get_params(ctx)):
+            ours = OTHER_NAMES.get(getattr(error, "option_name", ""), "")
+            if any(ours.split(" ")[0] in parameter.opts for parameter in self.get_params(ctx)):
                 vars(error)["possibilities"] = [ours]
             raise
 

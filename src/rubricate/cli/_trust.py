@@ -252,7 +252,12 @@ def ppi(settings: PpiSettings) -> None:
         report = carried_report(read_run(settings.run), read_certificate(settings.certificate))
     print_report(report, settings)
     if not isinstance(report, PPIReport) or report.labelled < report.items:
-        print_next("Next, to label some of them: rubricate label DATA --run {run}", settings)
+        advice = "Next, to label some of them: rubricate label DATA --run {run}"
+        if chosen := getattr(report, "next_items", None):
+            advice = "Next, to label the first: rubricate label DATA --run {run} --item {item}"
+            print_next(advice, settings, item=chosen[0])
+        else:
+            print_next(advice, settings)
 
 
 class VarianceSettings(Groups, ReportOutput):

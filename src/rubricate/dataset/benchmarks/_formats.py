@@ -331,19 +331,24 @@ def _rubric_in(record: Mapping[str, Any]) -> tuple[tuple[str, ...], Any] | None:
     for path in ((), ("reward_model",), ("extra_info",), ("extra_info", "reward_model")):
         place: Any = record
         for key in path:
-            place = place.get(key) if isinstance(place, Mapping) else None
+            place = _decoded(place.get(key)) if isinstance(place, Mapping) else None
         if not isinstance(place, Mapping):
             continue
         if scale := _scale(place):
             return (*path, "criteria"), [scale]
         for key in RUBRICS:
-            rubric = place.get(key)
-            if isinstance(rubric, str) and rubric.lstrip()[:1] in ("[", "{"):
-                with suppress(InputError):  # else it is read as text
-                    rubric = parse_json_bytes(rubric.encode())
+            rubric = _decoded(place.get(key))
             if isinstance(rubric, list | str | Mapping) and rubric:
                 return (*path, key), rubric
     return None
+
+
+def _decoded(value: Any) -> Any:
+    """A value that may be written as JSON text, as in columns of a table; other text as it is."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+        with suppress(InputError):
+            return parse_json_bytes(value.encode())
+    return value
 
 
 def _scale(rubric: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -367,7 +372,7 @@ def _reference_in(
 
     `answer` is the reference if the graded text is another field.
     """
-    nested = record.get("reward_model")
+    nested = _decoded(record.get("reward_model"))
     for key in (*REFERENCES, "answer", "reward_model"):
         value = record.get(key)
         if key == "reward_model" and isinstance(nested, Mapping):
