@@ -227,7 +227,8 @@ def test_an_item_shows_verdict_reason_label_and_error(show):
     assert "A passage" in page.inner_text("#item details:has-text('Context: Optics')")
     page.goto(page.url.replace("wrong-1", "failing-1"))
     page.wait_for_selector("#item .failed-text")
-    assert "unreadable" in page.inner_text("#item .failed-text").lower()
+    shown = page.inner_text("#item .pair >> nth=0")  # as it failed in the other run
+    assert shown.startswith("A and B: failed\n\nunreadable reply: ")
 
 
 def test_what_was_sent_and_received_is_folded_behind_each_verdict(folder, show):
@@ -237,6 +238,7 @@ def test_what_was_sent_and_received_is_folded_behind_each_verdict(folder, show):
     told.locator("summary").first.click()
     page.locator("#verdict-0 .exchange >> nth=2").wait_for(state="attached")
     assert told.locator("pre.reply").all_text_contents() == [RULES[0].reply] * 3
+    assert page.locator("#item pre:not([tabindex])").count() == 0  # scrolled by keyboard, too
     with Conversations(folder / "run") as kept:
         rows = next(
             item.rows for item in read_run(folder / "run").items() if item.item == "failing-1"

@@ -165,8 +165,9 @@ function verdictPart(entry, item, verdict, number) {
     make("p", { className: "requirement", dir: "auto", onclick: () => focus(number) }, [verdict.requirement, verdict.note].filter(Boolean).join("\n")));
   if (verdict.other) {
     const [other, reason] = verdict.other, own = verdict.reason ?? failure ?? "", same = other === label;
-    box.append(make("div", { className: "pair" }, ...(same && own === reason ? [side("A and B", label, own)]
-      : [side("A", label, own, "", failure ? "failed-text" : ""), side(same ? "B, the same" : "B", other, reason)])));
+    const tone = failure ? "failed-text" : "";
+    box.append(make("div", { className: "pair" }, ...(same && own === reason ? [side("A and B", label, own, "", tone)]
+      : [side("A", label, own, "", tone), side(same ? "B, the same" : "B", other, reason)])));
   } else {
     if (verdict.reason) box.append(reasonPart(verdict.reason));
     if (failure) box.append(reasonPart(failure, "reason failed-text"));
