@@ -23,8 +23,8 @@ function prepareGrid() {
   const prompts = new Set(entries.map((entry) => entry.prompt));
   const narrow = innerWidth < 760; // a phone shows the item, its score and two criteria
   columns = [
-    { key: "item", title: "item", width: narrow ? 100 : 200, value: (entry) => entry.name },
-    { key: "score", title: "score", width: narrow ? 60 : 76, number: true, value: (entry) => entry.score, text: (entry) => entry.figure },
+    { key: "item", title: "item", width: narrow ? 94 : 200, value: (entry) => entry.name },
+    { key: "score", title: "score", width: narrow ? 66 : 76, number: true, value: (entry) => entry.score, text: (entry) => entry.figure },
     ...index.criteria.map((title, number) => ({
       key: `c:${title}`, title, width: narrow ? 98 : 144, criterion: number, away: number >= MOST_CRITERIA,
       value: (entry) => { const verdict = entry.on.get(number); return verdict ? index.labels[verdict[1]] : null; },
