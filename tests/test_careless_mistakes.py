@@ -348,6 +348,37 @@ MISTAKES = [
         ("one argument",),
         f"{OF_FRAME} judge=lambda a, b: 1, map={{'submission': 'a'}})",
     ),
+    table("tabs and commas", (":2", "\\t", ".tsv"), "id\tanswer\nr1\tYes, soon, or not\n"),
+    Mistake(
+        "cells as a header",
+        ("first line", "submission"),
+        files={"answers.csv": "r1,Where?,Here\nr2,When?,Now\n"},
+        options={"map": None},
+    ),
+    shell("money", ("max_cost", "write 5"), "--max-cost $5"),
+    shell("no model", ("temperature", "openai/gpt-6-luna"), "--temperature 0.5"),
+    shell(
+        "a file as run folder",
+        ("answers.csv", "a file"),
+        "--map submission=answer --run-dir answers.csv",
+    ),
+    shell("a figure", ("'acuracy'", "'accuracy'"), "trust plan acuracy"),
+    shell("a width", ("half_width", "write 0.05"), "trust plan accuracy --half-width 5"),
+    python("a panel of one text", ("['m/x']",), "Panel('m/x')"),
+    python("a path as criteria", ("Rubric.from_file",), "Rubric('rubric.yaml')"),
+    python("a criterion's text", ("requirement", "text"), "Criterion(name='a', text='Is polite')"),
+    python(
+        "a judge in a dict",
+        ("dict", "'openai/gpt-6-luna'"),
+        "grade_one(['Is polite'], 'x', judge={})",
+    ),
+    python(
+        "a rubric as a frame",
+        ("to_dict('records')",),
+        "grade([{'submission': 'x'}], rubric=pandas.DataFrame({'name': ['a']}))",
+    ),
+    python("a judge twice", ("by position: judge",), "redteam('builtin', judge='builtin')"),
+    python("a gate's arguments", ("a run", "0.8"), "testing.assert_not_below(0.8, 'runs/main')"),
 ]
 
 

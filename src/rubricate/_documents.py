@@ -188,7 +188,6 @@ def _advice_on(kind: str, value: object) -> str:
         ("int_type", str): "write a whole number without quotes",
         ("bool_type", str): "write true or false without quotes",
         ("tuple_type", dict): "write a list: begin each entry with '- '",
-        ("missing", dict): "the keys of one entry are indented alike",
     }
     return advice.get((kind, type(value)), "")
 
@@ -202,7 +201,9 @@ def input_error(error: ValidationError, path: Sequence[str | int] = ()) -> Input
     if isinstance(cause, InputError):
         return cause.within(where)
     if first["type"] == "missing":
-        return InputError("missing required field", path=where)
+        others = ", ".join(map(str, first["input"])) if isinstance(first["input"], dict) else ""
+        there = f"; there are {others}" if others else ""
+        return InputError(f"missing required field{there}", path=where)
     if first["type"] == "extra_forbidden":
         missing = [str(p["loc"][-1]) for p in problems if p["type"] == "missing"]
         *place, key = where

@@ -222,7 +222,10 @@ def set_mode(path: Path, mode: int) -> None:
 
 def not_written(path: Path, error: OSError) -> InputError:
     """The error for a file that cannot be written."""
-    return InputError(f"cannot be written: {error.strerror}", file=path)
+    why = error.strerror
+    if isinstance(error, FileNotFoundError):
+        why = f"there is no folder {path.parent}: create it"
+    return InputError(f"cannot be written: {why}", file=path)
 
 
 def table_name(data: str) -> str:

@@ -36,7 +36,8 @@ def lazy_door(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str
             return sorted(homes)
         home = homes.get(name)
         if home is None:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            problem = f"module {package!r} has no attribute {name!r}"
+            raise AttributeError(problem, name=name, obj=module)  # Python suggests a near name
         try:
             loaded = vars(import_module(home))
         except AttributeError as error:  # else it would mean that the name does not exist

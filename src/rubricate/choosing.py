@@ -85,8 +85,8 @@ def chosen_rubric(rubric: RubricLike) -> Rubric:
     if isinstance(rubric, Mapping | list | tuple):
         return Rubric.from_dict(rubric if isinstance(rubric, Mapping) else list(rubric))
     raise InputError(
-        "rubric must be a Rubric, the path of a file, or a list of criteria or sentences, found "
-        + shown(rubric)
+        "rubric must be a Rubric, the path of a file, or a list of criteria or sentences "
+        f"(of a data frame: frame.to_dict('records')), found {shown(rubric)}"
     )
 
 

@@ -257,7 +257,20 @@ def _wrong_value(name: str, errors: list[Any]) -> InputError:
     shown = reprlib.repr(errors[0]["input"])
     expected = errors[0].get("ctx", {}).get("expected", "")  # of a Literal: "'a', 'b' or 'c'"
     hint = did_you_mean(str(errors[0]["input"]), re.findall(r"'([^']*)'", expected))
+    hint = hint or _plain_number(errors[0])
     return InputError(f"{document_path(path)} must be {text}, found {shown}{hint}")
+
+
+def _plain_number(error: Mapping[str, Any]) -> str:
+    """The end of an error about a percentage, an amount of money or a number in quotes."""
+    value, bounds = error["input"], error.get("ctx", {})
+    number = re.fullmatch(r"(\d+(?:\.\d+)?) ?(%?)", str(value).strip("$€ "))
+    is_percentage = 1 in (bounds.get("lt"), bounds.get("le"))
+    if number is None or not (is_percentage or isinstance(value, str)):
+        return ""
+    if is_percentage or number[2]:
+        return f" (write {float(number[1]) / 100:g} for {float(number[1]):g} %)"
+    return f" (write {number[1]})"
 
 
 _SHORTER = {
@@ -458,7 +471,8 @@ def _wrong_call(kind: type, args: tuple[Any, ...], values: Mapping[str, Any]) ->
     try:
         signature_of(kind).bind(*args, **values)
     except TypeError as error:
-        return error
+        places = ", ".join(_form(kind).positional) or "none"
+        return TypeError(f"{error} (by position: {places}; give others by name)" if args else error)
     raise AssertionError(kind)
 
 

@@ -111,7 +111,7 @@ def test_a_spreadsheet_that_is_called_a_table_is_one_line(
         (("compare", "run", "run", "--fail-if-worse", "nan"), "fail_if_worse must be a finite num"),
         (("compare", "run", "run", "-o", "x.txt"), "x.txt: the file's name must end in one of"),
         (("show", "no-such-run", "-o", "x"), "x: the file's name must end in one of .md, .html"),
-        (("show", "run", "-o", "no/x.md"), "no/x.md: cannot be written: No such file"),
+        (("show", "run", "-o", "no/x.md"), "no/x.md: cannot be written: there is no folder no"),
         (("show", "data.json"), "data.json: no such run folder"),
         (("grade", "data.jsn"), "data.jsn: file not found; did you mean 'data.json'?"),
         (("grade", "nowhere.json"), "nowhere.json: file not found"),

@@ -105,6 +105,10 @@ def compare(settings: CompareSettings) -> int:
 
     _check_asks(settings)
     runs = read_run(settings.run_a), read_run(settings.run_b)
+    if settings.fail_if_worse is not None and runs[0].path.samefile(runs[1].path):
+        raise InputError(
+            f"{settings.run_b} is compared with itself, which cannot fail: name two runs"
+        )
     check = None if settings.anchors is None else _checked(settings, runs, settings.anchors)
     if isinstance(check, int):
         return check

@@ -152,7 +152,7 @@ def _differences(folder: Path, named: Named, *, free: bool = True) -> list[str]:
         differences.append(ESCALATION)
     before, now = other.get(CRITERIA) or (), named.get(CRITERIA) or ()
     if before and now and not {*before} & {*now}:
-        differences.append("rubric")
+        differences.append("criteria")
     return list(dict.fromkeys(differences))
 
 

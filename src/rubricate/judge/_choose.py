@@ -182,6 +182,8 @@ def judge_or_model(judge: JudgeLike, endpoint: Endpoint = USUAL_ENDPOINT) -> Jud
             raise InputError("a base URL needs a judge: name the model that the server has")
         raise InputError("a base URL goes with a judge given by name")
     own = "any other has its own, or asks no model"
+    if judge is None or judge == "builtin":
+        own = "the built-in judge asks no model: name a judge, such as openai/gpt-6-luna"
     reject_unsupported(Endpoint, endpoint, MODELS, own)
     if isinstance(endpoint, Batching) and endpoint.batch:
         raise InputError("batch is for models given by name, such as openai/gpt-6-luna")
@@ -201,4 +203,7 @@ def judge_or_model(judge: JudgeLike, endpoint: Endpoint = USUAL_ENDPOINT) -> Jud
 
         return PythonModel(judge)
     kind = type(judge).__name__
-    raise InputError(f"not a judge: {kind}; one of your own derives from Judge or Model")
+    raise InputError(
+        f"not a judge: {kind}; one of your own derives from Judge or Model, or is a function; a "
+        "model is named by a text, such as 'openai/gpt-6-luna'"
+    )

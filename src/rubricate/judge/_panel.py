@@ -75,6 +75,8 @@ class Panel(Judge):
         permutations: int | None = None,
     ) -> None:
         permutations = check_permutations(1 if permutations is None else permutations)
+        if isinstance(judges, str):
+            raise InputError(f"a panel is a list of judges, found one alone: write ['{judges}']")
         chosen = [named_judge(judge) for judge in judges]
         if not chosen:
             raise InputError("a panel needs at least one judge, found none")

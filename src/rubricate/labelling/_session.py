@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rubricate._files import user_path
-from rubricate._spelling import did_you_mean
+from rubricate._spelling import unknown_word
 from rubricate.analysis import read_run
 from rubricate.dataset import Adjudication, Change, Item, LabelFile, LabelSelection, NewLabel
 from rubricate.errors import InputError
@@ -71,7 +71,7 @@ class LabelSession:
         known = [entry.id for entry in file.items]
         for item in items:
             if item not in known:
-                raise InputError(f"no item '{item}'{did_you_mean(item, known)}", file=file.path)
+                raise InputError(unknown_word("item", item, known[:20]), file=file.path)
         self.file = file
         self.items = frozenset(items)
         self.judge: str | None = None

@@ -125,7 +125,10 @@ def with_sentences(entries: Iterable[Any]) -> list[Any]:
     have equal names.
     """
     if isinstance(entries, str | Criterion):
-        raise InputError("a rubric is a list of criteria, found one alone: write Rubric([...])")
+        raise InputError(
+            "a rubric is a list of criteria, found one alone: write Rubric([...]), or "
+            "Rubric.from_file(PATH) for a file"
+        )
     built: list[Any] = []
     names: dict[str, str] = {}  # with their sentences
     for entry in entries:

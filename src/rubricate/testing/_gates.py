@@ -6,6 +6,8 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from rubricate.errors import InputError, shown
+
 if TYPE_CHECKING:
     from rubricate.analysis import FinishedRun, Gate, Result
     from rubricate.run.results import ThresholdOutcome
@@ -101,4 +103,8 @@ def _check(outcome: str, why: str, on_unclear: OnUnclear) -> None:
 def _finished(run: Run) -> FinishedRun:
     from rubricate.analysis import read_run
 
-    return read_run(run) if isinstance(run, str | Path) else run.finished()
+    if isinstance(run, str | Path):
+        return read_run(run)
+    if not hasattr(run, "finished"):
+        raise InputError(f"a run is a result of grade or a run folder, found {shown(run)}")
+    return run.finished()

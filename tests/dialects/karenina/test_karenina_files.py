@@ -156,7 +156,7 @@ def test_code_in_a_file_is_never_run(endpoint, models, tmp_path):
 def test_a_trait_without_what_it_needs_is_kept_and_fails_with_its_cause(endpoint, script, models):
     script.changes["answer"] = Rule(reply="Paris")
     (result,) = load(DATA / "with_results.jsonld").run_verification(models())
-    assert result.failures["Citations"].message == "pattern: missing required field"
+    assert result.failures["Citations"].message.startswith("pattern: missing required field")
     assert result.failures["Conciseness"].message == CODE
     assert script.asked == {"answer": 1}
 

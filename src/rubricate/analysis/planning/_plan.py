@@ -9,6 +9,7 @@ from functools import partial
 
 from scipy import special
 
+from rubricate._spelling import unknown_word
 from rubricate.analysis.planning._designs import (
     PRECISE,
     Design,
@@ -190,7 +191,7 @@ def plan_report(options: PlanCall) -> PlanReport:
             range.
     """
     if options.figure not in FIGURES:
-        raise InputError(f"no plan for '{options.figure}': there is {', '.join(FIGURES)}")
+        raise InputError(unknown_word("figure", options.figure, FIGURES))
     _check(options)
     ways, (requests, cost, source) = designs(options), _price_of(options)
     main, simulations = ways[0], _simulations(options)

@@ -26,7 +26,14 @@ from rubricate.dataset.items._transcript import (
     render_turns,
     turn_of,
 )
-from rubricate.dataset.samples import ChatMessage, Dataset, Sample, is_missing, read_input
+from rubricate.dataset.samples import (
+    ChatMessage,
+    Dataset,
+    Sample,
+    is_missing,
+    other_delimiter,
+    read_input,
+)
 from rubricate.errors import InputError, shown
 from rubricate.rubric import Criterion, CriterionVerdict, Rubric
 
@@ -44,6 +51,8 @@ OF_TASKS = "rubric"
 _IGNORE = "ignore"
 _LIKE_LABEL = re.compile(r"labels?[\W_]+(.+)", re.IGNORECASE | re.DOTALL)
 """Column names that look like labels."""
+_LIKE_TEXT = re.compile(r".* .* .*|.*[.?!]|[\d.]+", re.DOTALL)
+"""Column names that look like cells: several words, a sentence, a number."""
 
 TargetUse = Literal["reference", "ground_truth", "ignore"]
 """The use of a sample's target: an exemplary response, the human labels, or none."""
@@ -312,11 +321,8 @@ class RowReader:
         missing = [column for column in self._columns.columns.values() if column not in names]
         unmapped = [name for name in names if name not in self._found.values()]
         (only,) = names if len(names) == 1 else ("",)
-        if mark := next((mark for mark in ";\t|" if mark in only), None):
-            return InputError(
-                f"the only column is {only!r}, which looks like several separated by {mark!r}: "
-                "save the table with commas" + ("" if mark != "\t" else ", or name it .tsv")
-            )
+        if only and (delimiter := other_delimiter(names)):
+            return InputError(delimiter)
         if missing:
             near = suggestion(missing[0], list(names))
             what = f"there is no column {', '.join(map(repr, missing))}"
@@ -326,8 +332,6 @@ class RowReader:
                 what += " (nested fields cannot be mapped: make columns of them first)"
             elif isinstance(names.get(only), list):
                 what += f" (the rows seem to be under {only!r}: take them out of it)"
-            elif any(name.count(" ") > 1 for name in names):  # looks like a text
-                what += " (is the first line the columns' names?)"
         elif "submission" not in self._found:
             what = (
                 "no column is mapped to submission: say which has the texts, with --map "
@@ -335,6 +339,8 @@ class RowReader:
             )
         else:
             return None
+        if not what.endswith("?)") and any(map(_LIKE_TEXT.fullmatch, names)):
+            what += " (is the first line the columns' names?)"
         others = "; not mapped are " + (", ".join(map(repr, unmapped)) or "(none)")
         return InputError(
             f"{what}; the columns are {', '.join(map(repr, names)) or '(none)'}"

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
         ToolCall as ToolCall,
         ToolCallError as ToolCallError,
     )
-    from rubricate.dataset.samples._csv import csv_dataset as csv_dataset
+    from rubricate.dataset.samples._csv import (
+        csv_dataset as csv_dataset,
+        other_delimiter as other_delimiter,
+    )
     from rubricate.dataset.samples._dataset import (
         Dataset as Dataset,
         MemoryDataset as MemoryDataset,

@@ -178,6 +178,8 @@ def _fitted(row: list[str], names: list[str], width: int) -> DatasetRecord | Inp
     beyond = row[len(names) :]
     if beyond and len(row) <= width and not "".join(beyond).strip():
         return dict(zip(names, row, strict=False))
+    if delimiter := other_delimiter(names):
+        return InputError(delimiter)
     if len(row) < len(names):
         what = f"missing are {', '.join(map(repr, names[len(row) :]))}"
     else:
@@ -185,6 +187,17 @@ def _fitted(row: list[str], names: list[str], width: int) -> DatasetRecord | Inp
     return InputError(
         f"the row has {len(row)} cells and the header {len(names)} columns; {what}; the "
         f"columns are {', '.join(map(repr, names))}; --on-error skip leaves such rows out"
+    )
+
+
+def other_delimiter(names: Iterable[str]) -> str:
+    """The problem of a table whose only column looks like several; empty if there is none."""
+    first, *others = names
+    if others or not (marks := re.search(r"[;\t|]", first)):
+        return ""
+    return (
+        f"the only column is {first!r}, which looks like several separated by {marks[0]!r}: "
+        "save the table with commas" + ("" if marks[0] != "\t" else ", or name it .tsv")
     )
 
 

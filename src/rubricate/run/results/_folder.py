@@ -72,8 +72,9 @@ class RunFolder:
             probe.touch()
             probe.unlink(missing_ok=True)  # another thread may do the same
         except OSError as error:
+            why = "this is a file" if isinstance(error, FileExistsError) else error.strerror
             raise InputError(
-                f"the run folder cannot be written: {error.strerror}; choose another --run-dir",
+                f"the run folder cannot be written: {why}; choose another --run-dir",
                 file=self.path,
             ) from None
 
