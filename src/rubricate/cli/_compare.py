@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rubricate._terminal import one_line
 from rubricate.cli._commands import command
 from rubricate.cli._ending import ExitCode
 from rubricate.cli._gates import code_of, print_outcome, warn_of_builtin, warn_of_refit
@@ -106,9 +107,7 @@ def compare(settings: CompareSettings) -> int:
     _check_asks(settings)
     runs = read_run(settings.run_a), read_run(settings.run_b)
     if settings.fail_if_worse is not None and runs[0].path.samefile(runs[1].path):
-        raise InputError(
-            f"{settings.run_b} is compared with itself, which cannot fail: name two runs"
-        )
+        sys.stderr.write(f"{one_line(settings.run_b)} is compared with itself: name two runs.\n")
     check = None if settings.anchors is None else _checked(settings, runs, settings.anchors)
     if isinstance(check, int):
         return check
