@@ -360,7 +360,7 @@ MISTAKES = [
     shell(
         "a file as run folder",
         ("answers.csv", "a file"),
-        "--map submission=answer --run-dir answers.csv",
+        "-q --map submission=answer --run-dir answers.csv",
     ),
     shell("a figure", ("'acuracy'", "'accuracy'"), "trust plan acuracy"),
     shell("a width", ("half_width", "write 0.05"), "trust plan accuracy --half-width 5"),
