@@ -21,7 +21,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
-from textwrap import dedent
+from textwrap import dedent, indent
 from typing import Any
 
 import pytest
@@ -124,7 +124,10 @@ class OpenPage:
                 assert same_but_for_times(printed) == same_but_for_times(expected)
             lines = [line.rstrip() for line in printed.strip().splitlines()]
             anew = "\n".join([part.removesuffix(expected).rstrip("\n"), *lines, ""])
-            self.page.write_text(self.page.read_text("utf-8").replace(f"$ {part}", f"$ {anew}"))
+            text = self.page.read_text("utf-8")
+            for margin in ("", "    "):  # a block in a list or a tab is indented
+                text = text.replace(indent(f"$ {part}", margin), indent(f"$ {anew}", margin))
+            self.page.write_text(text, "utf-8")
 
     def _shell(self, script: str) -> str:
         printed = self._printed(script)
