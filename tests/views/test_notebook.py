@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +16,7 @@ from rubricate import (
     Rubric,
     RubricDataset,
     grade,
+    read_run,
 )
 from rubricate.dataset import MemoryDataset, Sample
 from rubricate.rubric import Usage
@@ -57,6 +59,12 @@ def test_samples_are_shown_with_input_and_target():
     html = MemoryDataset([Sample(input="2+2", target=["4", "four"])], name="sums")._repr_html_()
     assert "Dataset sums: 1 samples" in html
     assert "4 four" in html
+
+
+def test_a_run_from_a_folder_is_named_by_it(tmp_path: Path):
+    grade([{"submission": "x"}], rubric=["Says x"], run_dir=tmp_path / "run")
+    run = read_run(tmp_path / "run")
+    assert repr(run) == f"<FinishedRun: {tmp_path / 'run'}, judged by builtin>"
 
 
 def test_hostile_texts_are_no_markup():

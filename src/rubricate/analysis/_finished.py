@@ -190,6 +190,9 @@ class FinishedRun(Tabular):
                 )
             yield of_item, rows
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.path}, judged by {self.judge}>"
+
     def _repr_html_(self) -> str:
         return read_summary(self)._repr_html_()
 
