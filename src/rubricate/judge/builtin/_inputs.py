@@ -351,7 +351,7 @@ def _judges(text: Text, requirement: str) -> str:
         return f"The criterion asks to count ({counts[0]}), which comparing words cannot do."
     if named and all(root in KINDS for root in named) and not quality:
         words = ", ".join(text.surface[root] for root in named[:3])
-        return f"The criterion asks for some {words}, and does not say which words show it."
+        return f"The criterion asks for something ({words}), and does not say which words show it."
     if named and (not quality or (not of_a_text and _is_fact(requirement, named, quality))):
         return ""
     if len(named) >= len(quality) and _SAYS.search(requirement):
