@@ -178,7 +178,7 @@ def plan_report(options: PlanCall) -> PlanReport:
     gives only a rough idea.
 
         plan = plan_report("accuracy", value=0.85, half_width=0.05)
-        plan.answers[0].labels  # 194
+        plan.answers[0].labels  # 213
 
     Args:
         figure: `accuracy`, `sensitivity`, `specificity`, `kappa`, `mean`, `ppi` or `comparison`.
