@@ -50,7 +50,7 @@ INSTALLS = ("python -m venv", ". .venv", "pip install", "git clone", "pytest", "
 def same_but_for_times(text: str) -> str:
     """Text without what differs from run to run, such as the progress of one that took long."""
     text = re.sub(r"^judged \d+ of \d+, .*\n", "", text, flags=re.MULTILINE)
-    text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", "TIME", text)
+    text = re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?", "TIME", text)
     text = re.sub(r"^(seconds\s+)[\d.]+\s*$", r"\g<1>N", text, flags=re.MULTILINE)
     text = re.sub(r"\d+ kB", "N kB", text)
     if re.search(r"\(\d+ cached\)", text):  # which request is the first to be cached differs
