@@ -53,7 +53,10 @@ def batches(settings: BatchesSettings) -> None:
     for row, (_, batch) in zip(rows, out, strict=True):
         since = datetime.fromtimestamp(batch.created, UTC)
         cells = [f"{row['run']}: {row['requests']} requests to {row['model']}"]
-        cells += [f"since {since:%Y-%m-%d %H:%M} UTC", str(row["id"] or "not known yet if it was sent")]
+        cells += [
+            f"since {since:%Y-%m-%d %H:%M} UTC",
+            str(row["id"] or "not known yet if it was sent"),
+        ]
         if settings.cancel:
             cells.append(str(row["cancelled"]))
         print(", ".join(cells))
