@@ -93,11 +93,13 @@ def dollars(cost: float | None, estimated: float = 0.0, digits: int = 4) -> str:
     Args:
         cost: US dollars.
         estimated: the estimated part, which is mentioned.
-        digits: the number of decimal places; at most two from $1 on.
+        digits: the number of decimal places; at most two from $1 on, more if only zeros are shown.
     """
     if cost is None:
         return "unknown"
     digits = digits if abs(cost) < 1 else min(digits, 2)
+    if 0 < abs(cost) < 10**-digits:  # a cost is not 0
+        digits = -math.floor(math.log10(abs(cost)))
     text = f"${cost:.{digits}f}" if cost else "$0"
     if not estimated:
         return text
