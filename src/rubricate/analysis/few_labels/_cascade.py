@@ -86,9 +86,10 @@ class CascadeReport(Report):
         promise = f"agreement of {promise} or more, at a risk of {percent(choice.risk)}"
         outcome = f"No threshold keeps the promise ({promise}): {choice.why}."
         if chosen is not None:
+            tried = "1 threshold" if choice.tried == 1 else f"{choice.tried} thresholds"
             outcome = (
                 f"* Threshold {chosen.threshold:g} keeps the promise: {promise}, of the accepted "
-                f"verdicts ({choice.tried} thresholds tried, {choice.labelled} labels)."
+                f"verdicts ({tried} tried, {choice.labelled} labels)."
             )
         yield say(outcome, "strong")
         yield say(

@@ -249,6 +249,8 @@ class ThresholdCheck(Figures):
         if self.figure == "mean" and self.confidence is not None:
             ends = " to ".join(_distinct(end, self.threshold) for end in self.confidence)
             value += f" ({ends} by {self.items} items)"
+        elif self.figure == "mean" and self.outcome == "cannot tell":
+            value += f" (these {self.items} items give no interval)"
         if self.asked_again:
             value += f", of which {self.held} of {self.asked_again} verdicts held when asked again,"
         if self.outcome == "passed":
