@@ -91,7 +91,11 @@ def test_a_p_value_is_never_0():
 
 def test_an_unknown_cost_is_not_0():
     assert (dollars(None), dollars(0.0)) == ("unknown", "$0")
-    assert (dollars(0.00003), dollars(0.00012), dollars(4e-7)) == ("$0.00003", "$0.0001", "$0.0000004")
+    assert (dollars(0.00003), dollars(0.00012), dollars(4e-7)) == (
+        "$0.00003",
+        "$0.0001",
+        "$0.0000004",
+    )
 
 
 def test_weights_that_differ_are_both_told():
