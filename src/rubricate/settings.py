@@ -268,9 +268,10 @@ def _plain_number(error: Mapping[str, Any]) -> str:
     is_percentage = 1 in (bounds.get("lt"), bounds.get("le"))
     if number is None or not (is_percentage or isinstance(value, str)):
         return ""
-    if is_percentage or number[2]:
-        return f" (write {float(number[1]) / 100:g} for {float(number[1]):g} %)"
-    return f" (write {number[1]})"
+    if not (is_percentage or number[2]):
+        return f" (write {number[1]})"
+    value = float(number[1])
+    return f" (write {value / 100:g} for {value:g} %)" if number[2] or 1 < value < 100 else ""
 
 
 _SHORTER = {

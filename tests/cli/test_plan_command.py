@@ -188,7 +188,7 @@ def test_requests_and_cost_are_those_of_the_run(
     [
         (("accuracy", "--half-width", "0.05"), "needs --value"),
         (("accuracy", "--half-width", "5"), "half_width must be less than 1, found 5"),
-        (("accuracies",), "there is accuracy, sensitivity"),
+        (("accuracies",), "accuracy, sensitivity"),
         (("mean", "--at-least", "0.8"), "a plan for mean does not support at_least"),
         (
             ("kappa", "--value", "0.6", "--spread", "0.2"),

@@ -125,7 +125,7 @@ def test_a_rubric_that_shares_no_criterion_is_another_run(grade, tmp_path):
     before = results(tmp_path / "runs/data-m")
     write(tmp_path / "data.json", style="Has style")
     found = grade()
-    assert "differs in rubric" in found["stderr"]
+    assert "differs in criteria" in found["stderr"]
     assert results(tmp_path / "runs/data-m") == before
     assert {name for _, name in results(tmp_path / found["run_dir"])} == {"style"}
 

@@ -62,7 +62,7 @@ def test_the_least_certain_come_first():
         ("data.json", {"order": "uncertainty"}, "the order 'uncertainty' needs a run"),
         ("data.json", {"order": "active"}, "the order 'active' needs a run"),
         ("nothing.json", {}, "nothing.json: file not found"),
-        ("data.json", {"item": ["onw"]}, "data.json: no item 'onw'"),
+        ("data.json", {"item": ["onw"]}, "data.json: unknown item 'onw'"),
         ("data.json", {"run": "nowhere"}, "nowhere: no such run folder"),
     ],
 )
