@@ -73,8 +73,6 @@ class Conversation:
                     answer = await answer
             except NOT_READ as error:
                 self.wrong = wrong_with(error)
-                if completion.is_final:
-                    break
                 request = self.model.after_unreadable(request, completion)
                 current = asked_again(request, completion, correction(self.wrong))
             else:

@@ -176,8 +176,6 @@ class ModelJudge(Judge):
                 reading = criterion.read(reply.answer)
             except NOT_READ as error:
                 wrong, lacking = wrong_with(error), None
-                if completion.is_final:
-                    break
                 first = self.model.after_unreadable(first, completion)
             else:
                 verdict = self._verdict(item, criterion, reply, reading, spent)
@@ -291,8 +289,6 @@ class ModelJudge(Judge):
                     required = prompting.require_evidence
                     group.judged(index, verdict, unsupported(required, criterion, reading, verdict))
             group.lost = completion if group.pending() == pending else None
-            if completion.is_final:
-                break
         for index in group.pending():
             group.verdicts[index] = group.lacking(index) or self._failed(
                 criteria[index], "unreadable_reply", group.wrong[index], group.spent[index]

@@ -113,7 +113,6 @@ class Completion:
             token counts; else "".
         thinking: the model's reasoning, or the provider's summary of it, if it is separate from the
             text. It is stored for readers, and is not evidence.
-        is_final: whether code made it, so that it would be the same if the judge asked again.
     """
 
     text: str
@@ -129,7 +128,6 @@ class Completion:
     form: ReplyForm | None = None
     uncounted: str = ""
     thinking: str = ""
-    is_final: bool = False
 
 
 class Model:

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from rubricate.errors import InputError, ModelError, described
 from rubricate.judge.models._model import Completion, Message, Model, Request
-from rubricate.rubric import CriterionVerdict, Usage, fingerprint, source_of
+from rubricate.rubric import Usage, fingerprint, source_of
 
 _FIRST_SEEN: WeakKeyDictionary[Callable[..., Any], str] = WeakKeyDictionary()
 """Hashes of callables from their first use, so that one that records its calls stays the same."""
@@ -30,9 +30,7 @@ class PythonModel(Model):
     answer, the answer as a dict (`{"reason": ..., "evidence": [...], "verdict": ...}`), or a
     `Completion`, which can also contain the probabilities of the reply's first token. An exception
     in the callable, or a return value of another type, fails the verdict (`judge_error`) and is not
-    retried, except for a `ModelError`, which says itself whether to retry. Neither is
-    a dict that is no answer, nor a bare `MET` from a function that is not async: code made them,
-    and would make them again.
+    retried, except for a `ModelError`, which says itself whether to retry.
 
     Args:
         function: the callable.
@@ -81,7 +79,6 @@ class PythonModel(Model):
         begin = time.perf_counter()
         try:
             reply = self.function(list(request.messages))
-            is_code = not inspect.isawaitable(reply)
             if inspect.isawaitable(reply):
                 reply = await reply
             if isinstance(reply, Completion):
@@ -96,9 +93,7 @@ class PythonModel(Model):
             where = f"{Path(line.filename).name}, line {line.lineno}"
             text = f"{self.name} raised {described(error)} ({where})"
             raise ModelError("judge_error", text) from error
-        usage = Usage(requests=1, seconds=time.perf_counter() - begin)
-        is_final = isinstance(reply, dict) or (is_code and text in CriterionVerdict.__members__)
-        return Completion(text, usage, is_final=is_final)
+        return Completion(text, Usage(requests=1, seconds=time.perf_counter() - begin))
 
     def bare_label(self, text: str) -> str:
         return self._should_return(text)
