@@ -262,7 +262,7 @@ def _why(
         of = f" in {test.clusters} groups" if test.clusters < test.n else ""
         power = f" With these {test.n} items{of}, {drop} is called worse in 80% of cases"
         if margin:
-            power += f", and an unchanged system no worse in {test.power:.0%}"
+            power += f", and an unchanged system is called no worse in {test.power:.0%}"
         power += "."
     if outcome == "worse":
         return (

@@ -201,7 +201,7 @@ class Classifier:
             return self._on_scale(inputs, met, reason, evidence, match)
         label = "MET" if met >= 0.5 else "UNMET"
         if label == "MET" and (word := _unnamed(match, sought, look.counted)):
-            return Classification(f"{reason} Without {word}, words do not show what is meant.")
+            return Classification(f"{reason} Without {word}, comparing words cannot decide.")
         shares = (("MET", met), ("UNMET", 1.0 - met))
         return Classification(reason, label, max(met, 1.0 - met), met, evidence, shares)
 
