@@ -156,7 +156,7 @@ def simulated_intervals(
         draw: simulates a data set and estimates its figure.
         count: the largest number of data sets.
         seed: the random seed.
-        is_precise: whether these intervals, of this number of data sets, are enough. Default: never.
+        is_precise: whether these intervals, of this number of data sets, suffice. Default: never.
     """
     generator = np.random.default_rng(seed)
     intervals: list[tuple[float, float]] = []
