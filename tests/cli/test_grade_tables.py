@@ -132,6 +132,14 @@ def test_a_column_that_looks_like_labels_is_an_error_and_no_metadata(grade, tmp_
     assert results(tmp_path)[0]["human_label"] == "MET"
 
 
+def test_a_column_of_verdicts_says_of_which_criterion_they_are(grade, tmp_path):
+    rows = [{"submission": "a", "human_label": "UNMET"}]
+    (line,) = filter(None, grade("a.csv", rows=rows).stderr.splitlines())
+    assert "does not say of which criterion: --map 'label.speed=human_label'" in line
+    assert grade("a.csv", "--map", "label.speed=human_label", rows=rows).returncode == 0
+    assert results(tmp_path)[0]["human_label"] == "UNMET"
+
+
 @pytest.mark.parametrize("column", ["label_noise", "labels", "labelled", "speed"])
 def test_other_names_with_label_in_them_are_metadata(grade, tmp_path, column):
     rows = [{"submission": "a", "label.speed": "no", column: "yes", "label_speed": "x"}]

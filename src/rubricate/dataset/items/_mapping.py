@@ -50,7 +50,8 @@ OF_TASKS = "rubric"
 """An additional role of a field of a benchmark's tasks: their own rubrics."""
 _IGNORE = "ignore"
 _LIKE_LABEL = re.compile(r"labels?[\W_]+(.+)", re.IGNORECASE | re.DOTALL)
-"""Column names that look like labels."""
+"""Column names that look like labels of a criterion, and of an unknown one."""
+_LABEL_ALONE = re.compile(r"(?:human[\W_]?)?labels?", re.IGNORECASE)
 _LIKE_TEXT = re.compile(r".* .* .*|.*[.?!]|[\d.]+", re.DOTALL)
 """Column names that look like cells: several words, a sentence, a number."""
 
@@ -247,7 +248,8 @@ class RowReader:
             self._names.update(dict.fromkeys(row))
             self._found = self._columns.found_in(list(self._names), self._rubric.names)
             self._no_metadata = {*self._found.values(), *self._columns.ignored_in(self._names)}
-            if (problem := self._label_problem() or self._role_problem()) is not None:
+            problem = self._label_problem() or self._verdict_problem(row) or self._role_problem()
+            if problem is not None:
                 raise problem
         by_use = self._found
         if by_use.get("submission") not in row:
@@ -282,6 +284,18 @@ class RowReader:
                     f"column {column!r} looks like labels of the criterion {near!r}, whose column "
                     f"is '{LABEL}{near}': rename it, or --map '{LABEL}{near}={column}'; to leave "
                     f"it out: --map '{_IGNORE}={column}'"
+                )
+        return None
+
+    def _verdict_problem(self, row: Mapping[str, Any]) -> InputError | None:
+        """A column such as `label` with verdicts, whose name says of no criterion."""
+        for column in row.keys() - self._no_metadata:
+            if _LABEL_ALONE.fullmatch(column) and str(row[column]) in CriterionVerdict.__members__:
+                near = self._rubric.names[0]
+                return InputError(
+                    f"column {column!r} has the label {row[column]}, and does not say of which "
+                    f"criterion: --map '{LABEL}{near}={column}', or leave it out: "
+                    f"--map '{_IGNORE}={column}'"
                 )
         return None
 
