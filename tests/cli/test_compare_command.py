@@ -200,6 +200,8 @@ def test_a_whole_criterion_that_is_missing_among_many_is_not_covered(graded: Gra
     assert "nothing could be compared on c7 (4 failed in B)" in on_stdout(done)
     graded("c", {**answers, "c7": ["MET", None, None, None]}, rubric)
     assert rubricate("compare", "a", "c", "--fail-if-worse", "0.02").returncode == 0
+    itself = rubricate("compare", "a", "./a", "--fail-if-worse", "0.02")
+    assert (itself.returncode, "./a is compared with itself" in itself.stderr) == (0, True)
 
 
 def test_coverage_comes_before_the_difference_which_is_told_all_the_same(

@@ -274,7 +274,7 @@ EXPECTED: dict[str, list[str]] = {
         "e4c032f51346aa579ab23b8f0628cb79",
     ],
     "built-in judge": [
-        "7a8a5f057b03fc10146b791424f3243c",
+        "e3f12137aad46799a26b21ab99782e02",
     ],
     "own judge": [
         "own-57-speed",
