@@ -51,12 +51,8 @@ def batches(settings: BatchesSettings) -> None:
         print_json({"batches": rows})
         return
     for row, (_, batch) in zip(rows, out, strict=True):
-        since = datetime.fromtimestamp(batch.created, UTC)
-        cells = [f"{row['run']}: {row['requests']} requests to {row['model']}"]
-        cells += [
-            f"since {since:%Y-%m-%d %H:%M} UTC",
-            str(row["id"] or "not known yet if it was sent"),
-        ]
+        cells = [f"{row['run']}: {row['requests']} requests to {row['model']}", batch.since]
+        cells.append(str(row["id"] or "not known yet if it was sent"))
         if settings.cancel:
             cells.append(str(row["cancelled"]))
         print(", ".join(cells))

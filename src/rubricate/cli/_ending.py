@@ -168,10 +168,10 @@ def _listen(reader: socket, loop: asyncio.AbstractEventLoop, stop: asyncio.Event
             return
         late = threading.Timer(SECONDS, _end_now)
         late.daemon = True
-        # The command may be ending: the loop is closed, and Python 3.12 starts no more threads.
-        with suppress(RuntimeError):
-            late.start()
+        with suppress(RuntimeError):  # the loop is closed, because the command is ending
             loop.call_soon_threadsafe(_first_signal, loop, stop)
+        with suppress(RuntimeError):  # Python 3.12 starts no more threads when it ends
+            late.start()
         # A second signal means that the loop is blocked, except for a hangup, which comes twice.
         if _has_signal(reader, hangup_counts=False):
             _end_now()

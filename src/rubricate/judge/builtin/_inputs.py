@@ -359,6 +359,7 @@ def _judges(text: Text, requirement: str) -> str:
     return _nothing_named(text)
 
 
+@cached_by_length
 def behaviour(requirement: str) -> frozenset[str]:
     """The content stems of a criterion about what a text or its writer does; empty for others.
 

@@ -7,6 +7,7 @@ import secrets
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
@@ -46,6 +47,11 @@ class Batch:
     input_file: str | None = None
     created: float = field(default_factory=time.time)
     ended: float | None = None
+
+    @property
+    def since(self) -> str:
+        """When it was created, as a line of the shell has it."""
+        return f"since {datetime.fromtimestamp(self.created, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 class BatchFolder:

@@ -13,7 +13,6 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -324,8 +323,8 @@ class Batches:
         rows = [row for batch in out for row in batch.rows]
         text = f"{len(rows)} requests are out in {len(out)} batch{'es' * (len(out) > 1)}"
         if out and all(batch.created < self._began for batch in out):
-            since = datetime.fromtimestamp(min(batch.created for batch in out), UTC)
-            text = f"not ready: {text} since {since:%Y-%m-%d %H:%M} UTC"
+            first = min(out, key=lambda batch: batch.created)
+            text = f"not ready: {text} {first.since}"
         own = [batch for batch in out if batch.id and batch.model == self._model.name]
         unasked = [str(b.id) for b in own if self._futures.keys().isdisjoint(b.rows)]
         if unasked:
