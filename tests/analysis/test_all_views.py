@@ -27,9 +27,9 @@ from rubricate.analysis import (
 )
 from rubricate.report import write_report
 from rubricate.run.results import Summary
-from rubricate.stats import Estimate
+from rubricate.stats import Estimate, LabelAgreement, ScoreAgreement
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
-from rubricate.views import estimate_text, figure, percent
+from rubricate.views import estimate_text, figure, p_text, percent
 
 BINARY = [
     {"name": "right", "weight": 10, "requirement": "<right>"},
@@ -262,6 +262,48 @@ def estimates(run: Run) -> dict[str, tuple[int, Estimate, Estimate]]:
     return {**found, "all": (n, accuracy, kappa)}
 
 
+def shown_rows(report: AgreementReport) -> Iterator[str]:
+    """The rows of `trust agree`, from the figures in Python: labels, numbers, probabilities, and
+    annotators."""
+
+    def row(name: str, *cells: Estimate | str | float | None) -> str:
+        texts = (
+            estimate_text(cell) if isinstance(cell, Estimate) else cell or figure(None)
+            for cell in (figure(cell) if isinstance(cell, float) else cell for cell in cells)
+        )
+        return " ".join([name, *texts])
+
+    scores = [(each.name, each.agreement) for each in report.criteria]
+    scored = any(isinstance(agreement, ScoreAgreement) for _, agreement in scores)
+    if report.scores is not None:
+        scores.append(("item score", report.scores))
+    for name, agreement in scores:
+        by = agreement.figures
+        if isinstance(agreement, LabelAgreement):
+            met = agreement.by_label["MET"]
+            wrong = met["false_positive_rate"], met["false_negative_rate"]
+            yield row(name, str(agreement.n), by["accuracy"], by["cohen_kappa"], *wrong)
+        else:
+            exact = [by.get(each) for each in ("exact_accuracy", "quadratic_kappa")]
+            figures = (*exact * scored, by["pearson"], by["mae"], by["bias"])
+            yield row(name, str(agreement.n), *figures)
+    accuracy, kappa, n = report.whole
+    yield row("all", str(n), accuracy, kappa)
+    fits = [(each.name, each.probabilities) for each in report.criteria]
+    for name, fit in (*fits, ("all", report.probabilities)):
+        if fit is not None:
+            known = fit.calibration
+            errors = known.calibration_error, p_text(known.miscalibration)
+            yield row(name, str(fit.n), fit.auc, known.brier, *errors)
+    for each in report.annotators:
+        kappas = [of.figures["cohen_kappa"] for of in each.agreement.against.values()]
+        least, most = sorted(kappa.value or 0.0 for kappa in kappas)
+        known = each.agreement
+        judge = f"{figure(least)} to {figure(most)}", known.consensus.figures["cohen_kappa"]
+        people = each.ceiling, known.perfect["cohen_kappa"], known.alpha
+        yield row(each.name, str(len(kappas)), *judge, *people)
+
+
 def test_agreement_is_the_same_in_all_views(run: Run, run_here: Any, tmp_path: Path):
     here, expected = run.folder.parent, estimates(run)
     assert estimates(Run(run.name, run.folder, run.result, "", {})) == expected
@@ -288,14 +330,32 @@ def test_agreement_is_the_same_in_all_views(run: Run, run_here: Any, tmp_path: P
         "page": (tmp_path / "page.html").read_text("utf-8"),
     }
     for view, text in texts.items():
-        plain = " ".join(re.sub(r"<[^>]+>|[|*]", " ", html.unescape(text)).split())
+        plain = " ".join(html.unescape(re.sub(r"</?[a-z][^>]*>|[|*\\]", " ", text)).split())
         plain = re.sub(r", ?(?=\S+\])", ", ", plain)  # a terminal leaves out the space
-        for name, (n, accuracy, kappa) in expected.items():
-            row = f"{name} {n} {estimate_text(accuracy)} {estimate_text(kappa)}"
-            assert row in plain, view
+        for row in shown_rows(run.report):
+            assert f"{row} " in plain, view
     data = json.loads(run_here(here, "trust", "agree", "run", "--json").stdout)
     assert data == json.loads(json.dumps(run.report.to_dict()))
     (listed,) = json.loads(run_here(here, "runs", "run", "--json").stdout)["runs"]
     whole = expected["all"]
     assert (listed["labels"], listed["accuracy"]) == (whole[0], pytest.approx(whole[1].value))
     assert listed["kappa"] == pytest.approx(whole[2].value)
+
+
+def test_a_certificate_and_a_calibration_have_the_figures_of_the_agreement(run: Run, run_here: Any):
+    here, report = run.folder.parent, run.report
+    run_here(here, "trust", "certify", "run", "-o", "certificate.json")
+    certified = json.loads((here / "certificate.json").read_text("utf-8"))["criteria"]
+    expected = {each["name"]: each["agreement"] for each in report.to_dict()["criteria"]}
+    for name, known in certified.items():
+        assert known["n"] == expected[name]["n"]
+        assert known["figures"] == json.loads(json.dumps(expected[name]["figures"]))
+        for key, label in (("sensitivity", "MET"), ("specificity", "UNMET")):
+            if "by_label" in expected[name]:
+                recall = {**known[key]}
+                del recall["n"]
+                assert recall == json.loads(json.dumps(expected[name]["by_label"][label]["recall"]))
+    if report.probabilities is not None:
+        printed = run_here(here, "trust", "calibrate", "run", COLUMNS="250").stdout
+        error = figure(report.probabilities.calibration.calibration_error.value, 3)
+        assert f"calibration error {error} -> " in printed
