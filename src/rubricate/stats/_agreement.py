@@ -89,18 +89,6 @@ def _pair(pair: Any) -> tuple[Any, Any]:
     return pair
 
 
-def why_no_kappa(n: int, *, is_one_answer: bool) -> str | None:
-    """Why the kappa of n pairs is undefined; None if it is not.
-
-    Args:
-        n: the number of pairs.
-        is_one_answer: whether both sides gave one and the same answer throughout.
-    """
-    if is_one_answer:
-        return ONE_LABEL
-    return ONE_PAIR if n == 1 else None
-
-
 def _of_labels(pairs: Sequence[tuple[tuple[object, object], int]], n: int) -> Agreement:
     equal = sum(count for (first, second), count in pairs if first == second)
     judge: Counter[object] = Counter()
@@ -109,8 +97,8 @@ def _of_labels(pairs: Sequence[tuple[tuple[object, object], int]], n: int) -> Ag
         judge[first] += count
         human[second] += count
     chance = sum(count * human[label] for label, count in judge.items())
-    if (why := why_no_kappa(n, is_one_answer=chance == n * n)) is not None:
-        return Agreement(n, equal / n, None, why)
+    if chance == n * n or n == 1:
+        return Agreement(n, equal / n, None, ONE_LABEL if chance == n * n else ONE_PAIR)
     return Agreement(n, equal / n, (n * equal - chance) / (n * n - chance))
 
 
@@ -119,8 +107,8 @@ def _of_steps(pairs: Mapping[tuple[float, float], int], n: int) -> Agreement:
         count for (first, second), count in pairs.items() if abs(first - second) < SAME_STEP
     )
     numbers = {number for pair in pairs for number in pair}
-    if (why := why_no_kappa(n, is_one_answer=len(numbers) == 1)) is not None:
-        return Agreement(n, equal / n, None, why)
+    if len(numbers) == 1 or n == 1:
+        return Agreement(n, equal / n, None, ONE_LABEL if len(numbers) == 1 else ONE_PAIR)
     middle = fsum(count * (first + second) for (first, second), count in pairs.items()) / (2 * n)
     apart = fsum(count * (first - second) ** 2 for (first, second), count in pairs.items())
     squares = fsum(

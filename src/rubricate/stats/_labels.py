@@ -13,7 +13,7 @@ import numpy as np
 
 from rubricate.errors import InputError
 from rubricate.stats import _confusion
-from rubricate.stats._agreement import why_no_kappa
+from rubricate.stats._agreement import ONE_PAIR
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import (
     abstention_of,
@@ -187,9 +187,8 @@ def label_agreement(
     def figure(name: str) -> Estimate:
         if name in spreads:
             estimate = spreads[name]
-            if estimate.value is not None and _WHY[name] == ONE_LABEL:
-                why = why_no_kappa(len(kept), is_one_answer=False)
-                return estimate if why is None else Estimate(None, undefined=why)
+            if len(kept) == 1 and estimate.value is not None and _WHY[name] == ONE_LABEL:
+                return Estimate(None, undefined=ONE_PAIR)
             return explained(estimate, _WHY[name] if kept else NO_PAIR)
         if name not in MEANS:
             return share(name)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from rubricate.stats._agreement import SAME_STEP, why_no_kappa
+from rubricate.stats._agreement import ONE_PAIR, SAME_STEP
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import check_flag, same_length
 from rubricate.stats._intervals import mean_of, share_of, weighted_mean
@@ -211,9 +211,8 @@ def score_agreement(
                     worth=worth if is_weighted else None,
                 )
     kappa = figures.get("quadratic_kappa")
-    if kappa is not None and kappa.value is not None:
-        why = why_no_kappa(len(x), is_one_answer=False)
-        figures["quadratic_kappa"] = kappa if why is None else Estimate(None, undefined=why)
+    if kappa is not None and kappa.value is not None and len(x) == 1:
+        figures["quadratic_kappa"] = Estimate(None, undefined=ONE_PAIR)
     return ScoreAgreement(
         n=len(x),
         clusters=len(set(clusters.tolist())),
