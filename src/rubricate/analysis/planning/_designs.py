@@ -35,9 +35,6 @@ from rubricate.stats import (
 from rubricate.views import figure as shown
 from rubricate.views import percent
 
-RESAMPLES = 1000
-"""Bootstrap draws per simulated data set. With half as many, the ends of intervals vary more by the
-draws than by the data; twice as many take twice the time."""
 ROUNDS = 999
 """Sign patterns of the permutation test per simulated data set, so that p has three digits."""
 POOL = 1000
@@ -277,7 +274,7 @@ def _agreement_in_run(options: PlanCall, run: FinishedRun) -> list[Design]:
     items = len({pair.item for pair in pairs})
     group_of = run.groups_by(groups_of_run)
     grouped = len({group_of[pair.item] for pair in pairs}) < len(pairs)
-    bootstrap = Bootstrap(RESAMPLES, options.confidence)
+    bootstrap = Bootstrap(confidence=options.confidence)
     number = {stratum: place for place, stratum in enumerate(criteria)}
 
     def estimate(drawn: list[Pair], numbers: list[int]) -> Estimate:
@@ -343,7 +340,7 @@ def _kappa_of_table(options: PlanCall, kappa: float, share: float) -> Design:
     cells = np.array([share - apart, apart, apart, 1 - share - apart])
     if min(cells) < 0:
         raise InputError(f"kappa {kappa:g} is impossible with a share of {share:g}")
-    bootstrap = Bootstrap(RESAMPLES, options.confidence)
+    bootstrap = Bootstrap(confidence=options.confidence)
 
     def draw(n: int, generator: np.random.Generator) -> Estimate:
         counts = generator.multinomial(n, cells)
