@@ -13,7 +13,7 @@ import pytest
 
 import rubricate as package
 from rubricate import Criterion, InputError, PythonModel, Rubric, RubricDataset
-from rubricate.analysis import plan_report, read_run
+from rubricate.analysis import FinishedRun, plan_report, read_run
 from rubricate.analysis.planning._plan import _narrow_enough
 from rubricate.stats import (
     corrected_mean,
@@ -170,7 +170,9 @@ def test_groups_that_belong_together_take_more_items(tmp_path: Path):
 def test_requests_and_cost_are_those_of_the_run(
     endpoint: Any, rubricate: Any, write_dataset: Any, tmp_path: Path
 ):
-    write_dataset()
+    texts = ["Roughly 300000 kilometres", "Fast, and shamelessly it praises itself"]
+    items = [{"submission": f"{texts[n % 2]} {n}", "description": ""} for n in range(8)]
+    write_dataset(items=items)
     grade = ("grade", "data.json", "--judge", "m", "--base-url", endpoint.url, "--no-cache")
     plan = ("trust", "plan", "mean", "--items", "100", "--json")
     rubricate(*grade, "--run-dir", "run")
@@ -217,6 +219,32 @@ def test_what_a_run_says_need_not_be_assumed(runs: tuple[Path, Path]):
         plan_report("comparison", run, difference=0.1)
     with pytest.raises(InputError, match="of one binary criterion: name it"):
         plan_report("sensitivity", run, half_width=0.1)
+
+
+def test_a_few_items_that_are_alike_by_chance_promise_no_narrow_interval(tmp_path: Path):
+    def run_of(items: int, right: int) -> FinishedRun:
+        rows = [
+            {"submission": f"text {n}", "label.one": "MET" if n < right else "UNMET"}
+            for n in range(items)
+        ]
+        met = {"reason": "r", "evidence": [], "verdict": "MET"}
+        folder = tmp_path / f"{items} {right}"
+        rubric = [{"name": "one", "requirement": "one"}]
+        package.grade(rows, lambda messages: met, rubric=rubric, run_dir=folder)
+        return read_run(folder)
+
+    few, alike, mixed = run_of(7, 5), run_of(30, 30), run_of(30, 20)
+    for figure in ("kappa", "mean", "ppi"):
+        with pytest.raises(InputError, match=r"needs 8 .* there are 7"):
+            plan_report(figure, few, half_width=0.1)
+    with pytest.raises(InputError, match=r"needs 8 .* there are 7"):
+        plan_report("comparison", few, other=few, difference=0.1)
+    with pytest.raises(InputError, match="do not show how kappa varies"):
+        plan_report("kappa", alike, half_width=0.1)
+    assert plan_report("kappa", mixed, items=50).answers
+    known = [plan.items for plan in plan_report("accuracy", few, half_width=0.1).answers]
+    widest = plan_report("accuracy", value=0.5, half_width=0.1).answers[0].items
+    assert max(number or 0 for number in known) == widest
 
 
 def test_a_plan_is_told_in_all_forms(rubricate: Any, tmp_path: Path):

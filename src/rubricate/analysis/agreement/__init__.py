@@ -1,6 +1,7 @@
 """Agreement of a run's judge with people, and with itself when it is asked again."""
 
 from rubricate.analysis.agreement._agreement import (
+    FEW as FEW,
     AgreementReport as AgreementReport,
     CriterionAgreement as CriterionAgreement,
     agreement_report as agreement_report,

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import optimize
 
 from rubricate.analysis._finished import FinishedRun
-from rubricate.analysis.agreement import Pair, labelled_pairs
+from rubricate.analysis.agreement import FEW, Pair, labelled_pairs
 from rubricate.analysis.comparison import scored_alike
 from rubricate.analysis.planning._options import MOST_ITEMS, PlannedFigure, PlanOptions
 from rubricate.errors import InputError
@@ -234,6 +234,7 @@ def _resampled(
     for unit, row in zip(units, rows, strict=True):
         by_unit.setdefault(unit, []).append(row)
     of_units = list(by_unit.values())
+    _check_enough(len(of_units), "labelled items (or groups) of the run", options.run)
 
     def draw(n: int, generator: np.random.Generator) -> Estimate:
         count = max(2, round(n * len(of_units) / items))
@@ -242,6 +243,16 @@ def _resampled(
         return estimate([row for of_unit in drawn for row in of_unit], numbers)
 
     return _simulated(name, draw, options, source, **design)
+
+
+def _check_enough(count: int, of_what: str, run: FinishedRun | None) -> None:
+    """Raise `InputError` if so few items, alike by chance, would promise a narrow interval."""
+    if count < FEW:
+        raise InputError(
+            f"a plan needs {FEW} {of_what} to see how much they vary, and there are {count}: plan "
+            "without a run, from your own assumptions",
+            file=None if run is None else run.path,
+        )
 
 
 # Agreement of a judge with people
@@ -266,12 +277,20 @@ def _agreement_in_run(options: PlanCall, run: FinishedRun) -> list[Design]:
     if len(criteria) == 1 and figure != "kappa" and groups_of_run is None:
         share = clustered_share([pair.equal for pair in counted], confidence=options.confidence)
         values = {"the run's": share.value, "its low end": share.low, "its high end": share.high}
+        if (share.low or 0.0) < 0.5 < (share.high or 1.0):
+            values["in its interval"] = 0.5
         return [
             _share(options, value, part, f" ({which})")
             for which, value in values.items()
             if value is not None
         ]
     items = len({pair.item for pair in pairs})
+    if figure == "kappa" and len({pair.equal for pair in pairs}) == 1:
+        raise InputError(
+            "the labels of this run are all as the judge's verdicts, or none is, so they do not "
+            "show how kappa varies: plan without a run, from value and share",
+            file=run.path,
+        )
     group_of = run.groups_by(groups_of_run)
     grouped = len({group_of[pair.item] for pair in pairs}) < len(pairs)
     bootstrap = Bootstrap(confidence=options.confidence)
@@ -370,8 +389,7 @@ def _values(run: FinishedRun, criterion: str | None) -> dict[str, float]:
         if not scores:
             raise InputError(f"the run has no criterion '{criterion}'", file=run.path)
     known = {item: value for item, value in scores.items() if value is not None}
-    if len(known) < 2:
-        raise InputError("a plan needs a run of two scored items or more", file=run.path)
+    _check_enough(len(known), "scored items of the run", run)
     return known
 
 
@@ -440,10 +458,7 @@ def _ppi_of_run(options: PlanCall, run: FinishedRun) -> Design:
         for item, value in human.items()
         if value is not None and item in by_item
     ]
-    if len(pairs) < 3:
-        raise InputError(
-            "a plan for ppi needs labels on three items or more of the run", file=run.path
-        )
+    _check_enough(len(pairs), "labelled items of the run", run)
     judge, people = (np.array(side) for side in zip(*pairs, strict=True))
     every = np.array([*by_item.values()])
     if not (people.std() > 0 and every.std() > 0 and judge.std() > 0):
@@ -597,11 +612,7 @@ def _comparison_of_runs(options: PlanOptions, run: FinishedRun, other: FinishedR
     """
     alike = scored_alike(run, other)
     scores = alike.scores if options.criterion is None else alike.values(options.criterion)
-    if len(scores) < 3:
-        raise InputError(
-            "a plan for a comparison needs three items or more that both runs scored",
-            file=other.path,
-        )
+    _check_enough(len(scores), "items that both runs scored", other)
     group_of = other.groups_by(other.grouping(options.groups))
     differences = np.array([b - a for a, b in scores.values()])
     _, index = np.unique([str(group_of[item]) for item in scores], return_inverse=True)

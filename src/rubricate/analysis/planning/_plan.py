@@ -174,8 +174,8 @@ def plan_report(options: PlanCall) -> PlanReport:
     do they achieve?
 
     A closed form is used if there is one (`stats.share_width` and its neighbours). Otherwise the
-    answer is simulated, from the items or groups of the run, or from the assumptions. A small run
-    gives only a rough idea.
+    answer is simulated, from the items or groups of the run, or from the assumptions. A run of
+    fewer than 8 items, or groups, is refused, since they may be alike by chance.
 
         plan = plan_report("accuracy", value=0.85, half_width=0.05)
         plan.answers[0].labels  # 213
