@@ -81,10 +81,8 @@ def stratified_text(kappas: int, left_out: int) -> str:
     """Describe the kappa over several criteria: the mean of `kappas`; `left_out` have none."""
     if not kappas:
         return "none, because each criterion has one answer throughout, or one pair"
-    text = f"mean of the kappas of {kappas} criteria, weighted by n"
-    return (
-        f"{text}; {left_out} have none (one answer throughout, or one pair)" if left_out else text
-    )
+    text = f"mean of the kappas of {kappas} criteria, weighted by n" if kappas > 1 else "of one"
+    return f"{text}; {left_out} without (one answer throughout, or one pair)" if left_out else text
 
 
 def dollars(cost: float | None, estimated: float = 0.0, digits: int = 4) -> str:

@@ -234,7 +234,8 @@ def _resampled(
     for unit, row in zip(units, rows, strict=True):
         by_unit.setdefault(unit, []).append(row)
     of_units = list(by_unit.values())
-    _check_enough(len(of_units), "labelled items (or groups) of the run", options.run)
+    what = "items" if len(of_units) == items else "groups of items"
+    _check_enough(len(of_units), f"{what} of the run", options.run)
 
     def draw(n: int, generator: np.random.Generator) -> Estimate:
         count = max(2, round(n * len(of_units) / items))
