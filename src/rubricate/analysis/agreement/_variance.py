@@ -28,7 +28,8 @@ class CriterionVariance:
         name: the name of the criterion.
         variance: the components of the variance of its values.
         differ: the share of items whose answers have different values; None without items.
-        unstable: whether items account for less than half of the variance; None if there is none.
+        unstable: whether items account for less than half of the variance, by the whole interval;
+            None if only the figure says so, because more items may say otherwise.
     """
 
     name: str
@@ -57,7 +58,7 @@ class VarianceReport(Report):
 
     @property
     def unstable(self) -> tuple[str, ...]:
-        """The names of the unstable criteria."""
+        """The names of the criteria that are shown to be unstable."""
         return tuple(criterion.name for criterion in self.criteria if criterion.unstable)
 
     def to_dict(self) -> dict[str, Any]:
@@ -94,7 +95,9 @@ class VarianceReport(Report):
             f"question {self.replicates}",
         )
         lead = "Unstable (less than half of the spread is the items'): "
-        yield say(f"{lead}{', '.join(self.unstable) or 'none'}.")
+        unclear = [criterion.name for criterion in self.criteria if criterion.unstable is None]
+        more = f" Perhaps, take more items to tell: {', '.join(unclear)}." if unclear else ""
+        yield say(f"{lead}{', '.join(self.unstable) or 'none'}.{more}")
         left_out = {
             criterion.name: criterion.variance.left_out
             for criterion in self.criteria
@@ -172,8 +175,11 @@ def _criterion(
     flat = [[*chain(*chain(*of_item))] for of_item in table]
     whole = [values for values in flat if None not in values]
     differ = sum(len(set(values)) > 1 for values in whole) / len(whole) if whole else None
-    share = components.shares["item"].value
-    return CriterionVariance(name, components, differ, None if share is None else share < STABLE)
+    share = components.shares["item"]
+    unstable: bool | None = False
+    if share.value is not None and share.value < STABLE:
+        unstable = True if share.high is not None and share.high < STABLE else None
+    return CriterionVariance(name, components, differ, unstable)
 
 
 def _answers(run: FinishedRun) -> dict[str, list[Values]]:
