@@ -289,16 +289,16 @@ def _enough(design: Design, options: PlanCall) -> int | None:
     # a power from few data sets is rough, so nothing is gained by a longer search with them
     is_rough = options.half_width is None
     n = _narrow_enough(partial(width, _fewer(options)), wanted, design, is_rough=is_rough)
-    too_few, enough = 0, design.most + 1
+    too_few, enough = 0, design.most + 1  # missed with the one, reached with the other
     while n is not None:
-        missing = (width(_simulations(options), n) / wanted) ** 2
-        if missing > 1:
-            too_few, n = n, math.ceil(n * min(max(missing, 1 + NEAR), MOST_WIDER))
+        factor = (width(_simulations(options), n) / wanted) ** 2  # a width falls as 1 / sqrt(n)
+        if factor > 1:
+            too_few, n = n, math.ceil(n * min(max(factor, 1 + NEAR), MOST_WIDER))
             if n >= enough or too_few == design.most:
                 break
             n = min(n, design.most)
         else:
-            enough, n = n, math.ceil(n * missing)
+            enough, n = n, math.ceil(n * factor)
             if n * (1 + NEAR) >= enough or n <= too_few * (1 + NEAR):
                 break
     return enough if enough <= design.most else None
