@@ -379,7 +379,40 @@ MISTAKES = [
     ),
     python("a judge twice", ("by position: judge",), "redteam('builtin', judge='builtin')"),
     python("a gate's arguments", ("a run", "0.8"), "testing.assert_not_below(0.8, 'runs/main')"),
+    table(
+        "a column without texts",
+        ("'answer'", "all rows read (2)", "'question'", "--map submission=COLUMN"),
+        "id,question,answer\nr1,Can I?, \nr2,Where?,\n",
+    ),
+    python(
+        "a function that returns nothing",
+        ("python/print", '"verdict": "MET"'),
+        "grade([{'submission': 'x'}], print, rubric=['Is polite'])",
+    ),
+    shell("a run before its figure", ("'runs/a'", "kappa", "comes first"), "trust plan runs/a"),
+    shell("votes in a table", ("answers.csv", "rubricate label"), "trust replay answers.csv"),
+    Mistake(
+        "another table as examples",
+        ("calls.csv:2", "--examples", "'answer'"),
+        files={"calls.csv": "case,text\n1,x\n"},
+        shell="--map submission=answer --examples calls.csv",
+    ),
 ]
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        ("package.Rubric.load", "from_file"),
+        ("package.RubricDataset.from_csv", "from_file"),
+        ("package.compare", "compare_pair"),
+        ("from rubricate import compare_runs", "from rubricate.analysis import compare_runs"),
+        ("package.grade([{'submission': 'x', 'id': 'item'}], rubric=['Is so']).items['itm']", "m'"),
+    ],
+)
+def test_a_name_that_is_missing_names_the_nearest(code: str, advice: str):
+    with pytest.raises((AttributeError, ImportError, KeyError), match=advice):
+        exec(code, {"package": package})
 
 
 def usual(folder: Path, mistake: Mistake) -> None:

@@ -16,9 +16,14 @@ imports itself.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
+
+_TOP = "rubricate"
+_PUBLIC = tuple(f"{_TOP}.{name}" for name in ("analysis", "testing", "judge", "dataset", "stats"))
+"""Packages in which a name is searched that the top one does not have."""
 
 
 def lazy_door(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -36,7 +41,7 @@ def lazy_door(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str
             return sorted(homes)
         home = homes.get(name)
         if home is None:
-            problem = f"module {package!r} has no attribute {name!r}"
+            problem = f"module {package!r} has no attribute {name!r}{_advice(package, name, homes)}"
             raise AttributeError(problem, name=name, obj=module)  # Python suggests a near name
         try:
             loaded = vars(import_module(home))
@@ -51,6 +56,23 @@ def lazy_door(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str
         return vars(module)[name]
 
     return load, lambda: sorted(module.__all__)
+
+
+def _advice(package: str, name: str, homes: Collection[str]) -> str:
+    """The end of an error about a missing name: the package that has it, or longer names.
+
+    Raises:
+        ImportError: another package has it. `from PACKAGE import` shows no other error's text.
+    """
+    if name[:1] == "_" or package != _TOP or find_spec(f"{package}.{name}"):
+        return ""
+    for other in _PUBLIC:
+        its_homes = dict[str, str]()
+        _note_homes(its_homes, [other])
+        if name in its_homes:
+            raise ImportError(f"{name} is not in {package}: from {other} import {name}")
+    longer = [known for known in sorted(homes) if name in known]
+    return f" (there is {', '.join(longer)})" if longer else ""
 
 
 def _note_homes(homes: dict[str, str], packages: list[str]) -> None:

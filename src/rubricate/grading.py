@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import KW_ONLY, fields
 from typing import TYPE_CHECKING, ClassVar
 
-from rubricate.analysis import Result
+from rubricate.analysis import Items, Result
 from rubricate.choosing import chosen_calibrator, chosen_dataset, chosen_judge, chosen_rubric
 from rubricate.dataset import DataItem, RubricDataset, read_context
 from rubricate.errors import RunStopped
@@ -205,7 +205,7 @@ async def collected(stream: ResultStream) -> Result:
     Raises:
         RunStopped: the run ended before all was judged; its `result` has what was judged.
     """
-    items: list[ItemResult] = []
+    items = Items()
     async with stream:
         try:
             async for item in stream:
@@ -216,6 +216,6 @@ async def collected(stream: ResultStream) -> Result:
     return _result(items, stream.outcome)
 
 
-def _result(items: list[ItemResult], outcome: RunFacts) -> Result:
+def _result(items: Items, outcome: RunFacts) -> Result:
     items.sort(key=lambda item: item.index)
     return Result(items=items, **{f.name: getattr(outcome, f.name) for f in fields(outcome)})

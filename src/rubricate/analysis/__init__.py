@@ -126,7 +126,7 @@ if TYPE_CHECKING:
     )
     from rubricate.analysis.few_labels._ppi import PPIReport as PPIReport, ppi_report as ppi_report
     from rubricate.analysis._replay import ReplayReport as ReplayReport
-    from rubricate.analysis._result import Result as Result
+    from rubricate.analysis._result import Items as Items, Result as Result
     from rubricate.analysis._run_list import (
         ListedRun as ListedRun,
         RunList as RunList,

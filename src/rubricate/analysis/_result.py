@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, cast, overload
 
+from rubricate._spelling import did_you_mean
 from rubricate.analysis._tables import Tabular
 from rubricate.dataset import submission_of
 from rubricate.errors import InputError, shown
@@ -31,15 +32,31 @@ SAMPLE = 100
 all columns takes ten times as long."""
 
 
+class Items(list[ItemResult]):
+    """Results of items, by place in the dataset's order or by id: `items[0]`, `items["a1"]`."""
+
+    @overload
+    def __getitem__(self, place: SupportsIndex | str, /) -> ItemResult: ...
+    @overload
+    def __getitem__(self, place: slice, /) -> list[ItemResult]: ...
+    def __getitem__(self, place: SupportsIndex | str | slice, /) -> Any:
+        if not isinstance(place, str):
+            return super().__getitem__(place)
+        by_id = {item.id: item for item in self}
+        if place not in by_id:
+            raise KeyError(f"no item has the id '{place}'{did_you_mean(place, by_id)}")
+        return by_id[place]
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Result(RunFacts, Tabular):
     """A graded dataset: the facts of the run, and one result per item.
 
     Attributes:
-        items: one result per item, in the dataset's order.
+        items: one result per item, in the dataset's order; `items["a1"]` is that of an id.
     """
 
-    items: list[ItemResult] = field(default_factory=list)
+    items: Items = field(default_factory=Items)
 
     def __repr__(self) -> str:
         state = f", stopped: {self.stopped}" if self.stopped else ""

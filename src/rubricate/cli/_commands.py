@@ -25,7 +25,7 @@ from typer.core import TyperCommand, TyperGroup
 from rubricate._spelling import suggestion
 from rubricate._terminal import one_line
 from rubricate.cli._ending import ExitCode, print_next
-from rubricate.errors import InputError
+from rubricate.errors import InputError, NamedPart, errors_within
 from rubricate.settings import GROUPS, Option, Settings, options_of, written_types
 
 COMMANDS: Mapping[str, str] = {
@@ -421,8 +421,9 @@ def _labelled(file: str, raw: Raw) -> Any:
     if raw.get("rubric") is None or not is_table(file):
         return RubricDataset.from_file(file)
     rubric = chosen_rubric(raw["rubric"])
-    items = open_dataset(file, rubric, raw.get("map")).to_grade()
-    return RubricDataset("", rubric, [item.data for item in items])
+    with errors_within(NamedPart("--examples, which uses --map, too")):
+        items = open_dataset(file, rubric, raw.get("map")).to_grade()
+        return RubricDataset("", rubric, [item.data for item in items])
 
 
 _READ = {"weights", "length_penalty", "model_options", "headers"}

@@ -120,7 +120,7 @@ USUAL_COLUMNS = {
     "prompt": ("prompt", "question", "input", "query", "instruction", "message"),
     "reference": ("reference", "target", "expected", "expected_output", "gold", "ideal"),
     "context": ("context", "contexts", "retrieved_contexts", "documents", "passages"),
-    "id": ("id", "item_id", "uid", "uuid", "no", "nr", "number"),
+    "id": ("id", "item_id", "uid", "uuid", "no", "nr", "number", "case", "ticket", "row"),
 }
 """Frequent names of columns, by meaning."""
 SPEAKERS = {
@@ -128,7 +128,7 @@ SPEAKERS = {
     "prompt": {"user", "customer", "client", "human"},
 }
 """Who writes the texts of a column such as `Customer` or `bot_message`."""
-MESSAGES = {"message", "text", "turn", "utterance"}
+MESSAGES = {"message", "text", "turn", "utterance", "said", "says", "asked", "wrote"}
 MOST_ROWS = 1000
 """How many rows show whether the values of a column are distinct, as ids are."""
 LEAST_WORDS = 3
@@ -180,8 +180,9 @@ def _words(column: str) -> list[str]:
 
 def _are_distinct(column: str, rows: Sequence[Mapping[str, Any]]) -> bool:
     values = [row.get(column) for row in rows]
-    return len({*map(str, values)}) == len(rows) and all(
-        value not in (None, "") for value in values
+    texts = {*map(str, values)}
+    return len(texts) == len(rows) and not any(
+        value in (None, "") or str(value).count(" ") >= LEAST_WORDS for value in values
     )
 
 

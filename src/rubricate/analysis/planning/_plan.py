@@ -191,7 +191,8 @@ def plan_report(options: PlanCall) -> PlanReport:
             range.
     """
     if options.figure not in FIGURES:
-        raise InputError(unknown_word("figure", options.figure, FIGURES))
+        unknown = unknown_word("figure", options.figure, FIGURES)
+        raise InputError(f"{unknown}; the figure comes first, then the run")
     _check(options)
     ways, (requests, cost, source) = designs(options), _price_of(options)
     main, simulations = ways[0], _simulations(options)

@@ -223,6 +223,7 @@ class RowReader:
         self._names: dict[str, None] = {}
         self._found: dict[str, str] = dict(columns.columns)
         self._no_metadata: set[str] = set()
+        self._rows = self._rows_with_text = 0
         if OF_TASKS in self._found:
             raise InputError(
                 "map: 'rubric' is for records with their own rubrics: leave out --rubric"
@@ -260,12 +261,23 @@ class RowReader:
         nested = rest.get("metadata")
         if isinstance(nested, dict) and nested.keys().isdisjoint(rest):
             rest = {name: value for name, value in rest.items() if name != "metadata"} | nested
-        return item_of(values, self._rubric, rest, by_use)
+        item = item_of(values, self._rubric, rest, by_use)
+        self._rows += 1
+        self._rows_with_text += bool(item.submission.strip())
+        return item
 
     def check(self) -> None:
-        """Raise `InputError` if the mapping did not match the rows so far."""
+        """Raise `InputError` if the mapping did not match the rows so far, or all are empty."""
         if self._names and (problem := self._problem(self._names) or self._label_problem()):
             raise problem
+        if self._rows and not self._rows_with_text:
+            column = self._found["submission"]
+            others = ", ".join(repr(name) for name in self._names if name != column) or "(none)"
+            raise InputError(
+                f"column {column!r}, the submission, is empty in all rows read ({self._rows}): map "
+                "the column that has the texts, with --map submission=COLUMN (in Python, "
+                f"map={{'submission': 'COLUMN'}}); the other columns are {others}"
+            )
 
     def _label_problem(self) -> InputError | None:
         """The problem of a label column: it names no criterion, or only looks like a label."""
@@ -475,8 +487,8 @@ def _submission(value: Any) -> str:
     if is_missing(value) or value == []:
         what = "list is empty" if value == [] else "value is missing"
         raise InputError(
-            f"there is no submission: the {what}; leave out such rows (--on-error skip of a file, "
-            "dropna of a data frame)"
+            f"there is no submission: the {what}; is it the right column? Leave out such rows "
+            "(--on-error skip of a file, dropna of a data frame)"
         )
     if isinstance(value, str):
         return value

@@ -15,6 +15,7 @@ from pydantic.dataclasses import dataclass
 
 from rubricate._documents import (
     YAML_SUFFIXES,
+    FromFiles,
     check_keys,
     format_yaml,
     parse_json,
@@ -59,7 +60,7 @@ FEW = 10_000
 
 @with_one_line_errors
 @dataclass(config=ConfigDict(strict=True, defer_build=True, extra="forbid"))
-class RubricDataset:
+class RubricDataset(metaclass=FromFiles):
     """A collection of items tied to a prompt and a rubric.
 
     For example:
@@ -606,9 +607,8 @@ def read_whole(path: str | Path) -> tuple[dict[str, Any], list[int]]:
     path = user_path(path)
     if path.suffix.lower() in TABLE_SUFFIXES and path.exists():
         raise InputError(
-            "a table is not a dataset file (.json, .yaml or .jsonl): read it with csv_dataset or "
-            "parquet_dataset, and RubricDataset.from_samples; in the shell, rubricate label makes "
-            "one of a table",
+            "a table is not a dataset file (.json, .yaml or .jsonl): rubricate label makes one of "
+            "it (in Python, csv_dataset or parquet_dataset, and RubricDataset.from_samples)",
             file=path,
         )
     lines: list[int] = []

@@ -169,7 +169,7 @@ class EvalResult:
         Raises:
             InputError: the folder has no such result.
         """
-        from rubricate.analysis import Result, read_run
+        from rubricate.analysis import Items, Result, read_run
 
         folder = user_path(experiment_path)
         run, record = read_run(folder), read_document(folder / RECORD)
@@ -189,7 +189,7 @@ class EvalResult:
             calls=usage.requests,
             seconds=float(run.summary.get("seconds") or 0.0),
             rules=run.rules,
-            items=items,
+            items=Items(items),
             run_dir=folder,
         )
         return cls.of(result, dataset.items, record, folder)

@@ -22,6 +22,7 @@ from rubricate._files import user_path
 from rubricate.analysis import (
     AgreementReport,
     CriterionAgreement,
+    Items,
     Result,
     agreement_report,
     figure_of,
@@ -375,12 +376,12 @@ def compute_metrics(
     intervals = Bootstrap(n_bootstrap, seed=seed or 0, confidence=confidence_level)
 
     def of(judge: str | None = None) -> MetricsResult:
-        items = [
+        items = Items(
             ItemResult.scored(
                 labelled[item.id], _verdicts(item, judge), result.rules, index=item.index
             )
             for item in result.items
-        ]
+        )
         report = agreement_report(
             replace(result, items=items),
             undecided=POLICIES[cannot_assess],  # type: ignore[arg-type]

@@ -255,6 +255,8 @@ def figures(result: Result) -> Figures:
     Args:
         result: the result of grading, or of a results file (`result_of`).
     """
+    from rubricate.analysis import Items
+
     ordered = sorted(
         result.items,
         key=lambda item: [str(item.metadata.get(name, "")) for name in ("system", "sample_id")],
@@ -267,7 +269,7 @@ def figures(result: Result) -> Figures:
     by = {} if scores is None else {part.field: tuple(part.groups) for part in scores.by}
     systems = by.get("system", ())
     ranked = sorted(systems, key=_rank) if len(systems) > 1 else []
-    result = replace(result, items=items)
+    result = replace(result, items=Items(items))
     return Figures(
         NOTHING if scores is None else scores.overall,
         tuple(map(ReportFigures.of, items)),
@@ -313,13 +315,14 @@ def _failures(items: Sequence[ItemResult]) -> tuple[AxisFailures, ...]:
 
 
 def _difference(result: Result, a: str, b: str) -> SystemDifference:
+    from rubricate.analysis import Items
     from rubricate.analysis.comparison import scored_alike
     from rubricate.stats import compare_paired
 
     def of(system: str) -> FinishedRun:
         items = [item for item in result.items if item.metadata.get("system", "") == system]
         by_task = [replace(item, id=str(item.metadata["sample_id"])) for item in items]
-        return replace(result, items=by_task).finished()
+        return replace(result, items=Items(by_task)).finished()
 
     alike = scored_alike(of(a), of(b))
     scores = [[pair[side] for pair in alike.scores.values()] for side in (0, 1)]

@@ -15,7 +15,7 @@ import orjson
 
 from rubricate._documents import parse_json_lines, read_text
 from rubricate._files import user_path
-from rubricate.analysis import Result
+from rubricate.analysis import Items, Result
 from rubricate.dataset import unique_name
 from rubricate.dialects.researchrubrics._figures import (
     RULES,
@@ -242,7 +242,7 @@ def result_of(rows: Iterable[Mapping[str, Any]], tasks: Iterable[Task] = ()) -> 
         name = tuple(str(line.get(key, "")) for key in ("system", "sample_id"))
         reports.setdefault(name, []).append({**line, **_check_line(row, number)})
     items = [_graded(reports[name], place) for place, name in enumerate(sorted(reports))]
-    return Result(judge="the judge", rules=RULES, items=items)
+    return Result(judge="the judge", rules=RULES, items=Items(items))
 
 
 def _check_line(row: Mapping[str, Any], number: int) -> dict[str, Any]:

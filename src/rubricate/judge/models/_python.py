@@ -21,6 +21,7 @@ _FIRST_SEEN: WeakKeyDictionary[Callable[..., Any], str] = WeakKeyDictionary()
 """Hashes of callables from their first use, so that one that records its calls stays the same."""
 
 Reply = str | dict[str, Any] | Completion
+_WANTED = 'return a dictionary with a reason: {"reason": "...", "evidence": [], "verdict": "MET"}'
 
 
 class PythonModel(Model):
@@ -41,7 +42,8 @@ class PythonModel(Model):
             use in a process, so that a callable that records its calls stays the same.
 
     Raises:
-        InputError: the callable does not take one argument.
+        InputError: the callable does not take one argument, or cannot return a reply: it is a
+            builtin such as `print`, or its annotation says so.
     """
 
     is_local = True
@@ -51,17 +53,24 @@ class PythonModel(Model):
         function: Callable[[list[Message]], Reply | Awaitable[Reply]],
         name: str | None = None,
     ) -> None:
+        self.function = function
+        self.name = name or f"python/{getattr(function, '__name__', type(function).__name__)}"
+        self.endpoint = self.name
+        returns: Any = inspect.Signature.empty
         try:
-            inspect.signature(function).bind([])
+            signature = inspect.signature(function)
+            signature.bind([])
+            returns = signature.return_annotation
         except TypeError as error:
             raise InputError(
                 f"a function that judges takes one argument, the list of messages: {error}"
             ) from None
         except ValueError:  # a function in C may have no signature
             pass
-        self.function = function
-        self.name = name or f"python/{getattr(function, '__name__', type(function).__name__)}"
-        self.endpoint = self.name
+        returns = getattr(returns, "__name__", str(returns))
+        is_builtin = getattr(function, "__module__", None) == "builtins"  # such as print
+        if is_builtin or returns in ("None", "bool", "int", "float"):
+            raise InputError(f"{self.name} cannot judge, because of what it returns: {_WANTED}")
 
     def fingerprint(self) -> dict[str, Any]:
         function = self.function
@@ -99,8 +108,7 @@ class PythonModel(Model):
         return self._should_return(text)
 
     def _should_return(self, value: object) -> str:
-        wanted = 'a dictionary with a reason: {"reason": "...", "evidence": [], "verdict": "MET"}'
-        return f"{self.name} returned {value!r:.60}: return {wanted}"
+        return f"{self.name} returned {value!r:.60}: {_WANTED}"
 
 
 def _hash(function: Callable[..., Any]) -> str:

@@ -245,7 +245,7 @@ def _quotes(summary: Summary) -> Iterator[Paragraph]:
 
 def _item_warnings(summary: Summary) -> Iterator[Paragraph]:
     if summary.warnings:
-        kinds = ", ".join(f"{kind} {count}" for kind, count in summary.warnings.items())
+        kinds = ", ".join(f"{kind.replace('_', ' ')} {n}" for kind, n in summary.warnings.items())
         yield say(f"Items with a warning: {kinds}", "warning")
         yield say(f"First warning: {summary.first_warning}", "warning")
 
