@@ -39,6 +39,7 @@ FIGURES = 80
 """Minimum width of tables, in columns: a narrower terminal wraps lines but cuts nothing."""
 NARROWEST = 40
 """Minimum width of other text, in columns."""
+_BLANKS = re.compile(" +\n")
 _SHORT = {"\t": "\\t", "\r": "\\r"}
 
 
@@ -84,6 +85,18 @@ class CleanStream:
         return getattr(self.behind, name)
 
 
+class TrimmedStream(CleanStream):
+    """A text stream that leaves out the blanks before line ends, with which tables are filled.
+
+    What is written is clean already.
+    """
+
+    def write(self, text: str) -> int:
+        """Write text without blanks at the ends of its lines."""
+        self.behind.write(_BLANKS.sub("\n", text))
+        return len(text)
+
+
 def console(
     *,
     stderr: bool = False,
@@ -108,7 +121,7 @@ def console(
         stream = stream.behind
     kind = _console_class()
     made = kind(
-        file=stream,
+        file=stream if stream.isatty() else cast("TextIO", TrimmedStream(stream)),
         stderr=stderr,
         quiet=quiet,
         markup=False,

@@ -215,7 +215,7 @@ def test_an_abstention_that_turns_into_a_full_score_is_warned_about(make_dataset
     result = rubricate.grade(make_dataset(3), abstains_on_points, run_dir=tmp_path)
     assert result.items[0].score.value == 1.0
     assert result.summary().warnings == {"faults_only": 3}
-    assert "Items with a warning: faults_only 3" in str(result.summary())
+    assert "Items with a warning: faults only 3" in str(result.summary())
     assert "penalties only" in rows(tmp_path)[0]["warnings"]["faults_only"]
 
 

@@ -108,7 +108,7 @@ class RunList(Report):
         return f"Runs in {self.folder}"
 
     def sections(self) -> Iterator[Section]:
-        """The table, and a line for each incomplete run."""
+        """The table, with the state of runs that are not complete, and a line for each of them."""
         if not self.runs:
             yield say(f"No runs in {self.folder}. rubricate grade DATA writes one.")
             return
@@ -118,13 +118,11 @@ class RunList(Report):
             Column("run", is_text=True),
             Column("dataset", is_text=True),
             Column("judge", is_text=True),
-            *numbers("items", least=5),
-            *numbers("score, 95 %", least=16),
-            *(numbers("accuracy", "kappa", least=5) if labelled else ()),
-            *numbers("cost", least=7),
-            *(numbers("last command", least=7) if resumed else ()),
-            Column("ended, UTC", is_text=True, least=16),
-            Column("state", is_text=True, least=10),
+            *numbers("items", "score, 95 %"),
+            *(numbers("accuracy", "kappa") if labelled else ()),
+            *numbers("cost"),
+            *(numbers("last command") if resumed else ()),
+            Column("ended, UTC", is_text=True),
         ]
         yield Table(columns, [_row(run, labelled, resumed) for run in self.runs], self.title)
         for run in self.runs:
@@ -157,8 +155,7 @@ def _row(run: ListedRun, labelled: bool, resumed: bool) -> Row:
             NONE if run.score is None else run.score,
             *agreement,
             *(costs if resumed else costs[:1]),
-            run.when[:16].replace("T", " "),
-            state,
+            run.when[:16].replace("T", " ") + ("" if state == "complete" else f" {state}"),
         ],
         "" if run.state == "complete" and not run.failed else "warning",
     )

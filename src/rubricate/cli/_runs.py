@@ -22,7 +22,7 @@ from rubricate.errors import InputError
 from rubricate.settings import Settings, option
 
 RUNS_WIDTH = 116
-"""The minimum width of the table of runs, in columns."""
+"""The minimum width of the table of runs in a file or pipe, in columns: a line for each run."""
 LARGE = 100_000_000
 """Size in bytes above which a browser takes a while to open a page."""
 TABLES = (".csv", ".jsonl", ".parquet")
@@ -64,7 +64,8 @@ def runs(settings: RunsSettings) -> None:
     """List runs, the oldest first: dataset, judge, score with interval, agreement, cost, state."""
     from rubricate.analysis import list_runs
 
-    print_report(list_runs(Path(settings.folder)), settings, least=RUNS_WIDTH)
+    least = None if sys.stdout.isatty() else RUNS_WIDTH
+    print_report(list_runs(Path(settings.folder)), settings, least=least)
 
 
 class ShowSettings(Run, Tags, Journal, ThresholdOptions, ReportOutput):

@@ -76,8 +76,7 @@ def as_text(sections: Callable[[], Iterable[Section]], width: int = 100) -> str:
         force_jupyter=False,  # otherwise a notebook displays it, and nothing is returned
     )
     view.print(OnTerminal(sections))
-    text = view.file.getvalue()  # type: ignore[attr-defined]
-    return "\n".join(line.rstrip() for line in text.splitlines())
+    return str(view.file.getvalue()).removesuffix("\n")  # type: ignore[attr-defined]
 
 
 def _rendered(section: Paragraph | Facts | Passage | Changes) -> Iterator[RenderableType]:
@@ -98,32 +97,36 @@ def _words(parts: Sequence[Words]) -> Text:
 def _tables(table: Table, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
     """Yield the table without its details.
 
-    No word is broken as long as two columns fit into a line. Columns that do not fit go into a
-    further table, which repeats the names of the rows.
+    If it is too wide, names are broken at hyphens, underscores and slashes, then its columns are
+    closer together. Columns that still do not fit go into a further table, which repeats the names
+    of the rows.
     """
     which = range(len(table.columns) - table.details)
     if table.title is not None:  # not that of the RichTable, which is as narrow as its columns
         yield Text(table.title, style="bold")
     if table.wide:
-        yield _table(table, dict.fromkeys(which))
+        yield _table(table, dict.fromkeys(which), GAP)
         return
-    for widths in _fitted(table, which, console, options):
-        yield _table(table, widths)
+    room = options.max_width + 1  # the last column needs one space less
+    for breaks, gap in ((False, GAP), (True, GAP), (True, 1)):
+        sizes = {place: _size(table, place, console, options, breaks) for place in which}
+        if sum(size.minimum + gap for size in sizes.values()) <= room:
+            break
+    for widths in _fitted(sizes, room, gap):
+        yield _table(table, widths, gap)
 
 
 def _fitted(
-    table: Table, which: Sequence[int], console: Console, options: ConsoleOptions
+    sizes: Mapping[int, Measurement], room: int, gap: int
 ) -> Iterator[dict[int, int | None]]:
     """The widths of columns, for as many tables as necessary."""
-    room = options.max_width + 1  # the last column needs one space less
-    sizes = {place: _size(table, place, console, options) for place in which}
-    names, *others = which
+    names, *others = sizes
     pending = others
     while True:
         fitting = [names]
         for place in pending:
             if sum(
-                sizes[column].minimum + GAP for column in (*fitting, place)
+                sizes[column].minimum + gap for column in (*fitting, place)
             ) > room and fitting != [names]:
                 break
             fitting.append(place)
@@ -132,7 +135,7 @@ def _fitted(
             {place: sizes[place].minimum for place in fitting},
             dict.fromkeys(fitting, 1),
         ):
-            while sum(widths.values()) + GAP * len(fitting) > room:
+            while sum(widths.values()) + gap * len(fitting) > room:
                 wide = [place for place in fitting if widths[place] > least[place]]
                 if not wide:
                     break
@@ -143,12 +146,19 @@ def _fitted(
             return
 
 
-def _size(table: Table, place: int, console: Console, options: ConsoleOptions) -> Measurement:
-    """The minimum width of a column for its words, and the maximum for its lines."""
+def _size(
+    table: Table, place: int, console: Console, options: ConsoleOptions, breaks: bool
+) -> Measurement:
+    """The minimum width of a column for its words, or for their parts, and the maximum for its
+    lines.
+    """
     column = table.columns[place]
     cells = [_cell(row.cells[place], column) for row in (*table.rows, *table.totals)]
     sizes = [Measurement.get(console, options, cell) for cell in (Text(column.heading), *cells)]
     least = max(min(size.minimum, LONGEST_WORD) for size in sizes)
+    if breaks and all(isinstance(row.cells[place], str) for row in table.rows):
+        texts = [column.heading, *(str(row.cells[place]) for row in table.rows)]
+        least = min(least, max(map(_longest_part, texts)))
     most = max(size.maximum for size in sizes)
     if column.most is not None:
         least, most = min(least, column.most), min(most, column.most)
@@ -157,11 +167,11 @@ def _size(table: Table, place: int, console: Console, options: ConsoleOptions) -
     return Measurement(least, most)
 
 
-def _table(table: Table, widths: Mapping[int, int | None]) -> RichTable:
+def _table(table: Table, widths: Mapping[int, int | None], gap: int) -> RichTable:
     rich_table = RichTable(
         box=box.SIMPLE_HEAD,
         show_edge=False,
-        padding=(0, 1, 0, 0),
+        padding=(0, gap - 1, 0, 0),
         expand=table.wide,
     )
     for place, width in widths.items():
@@ -192,13 +202,18 @@ def _add(
 
 
 class _Wrapper(TextWrapper):
-    """Wraps text at spaces, hyphens and underscores."""
+    """Wraps text at spaces, hyphens, underscores and slashes, but not before a digit (dates)."""
 
-    wordsep_re = re.compile(r"(\s+|[^\s_-]*[_-]+)")
+    wordsep_re = re.compile(r"(\s+|[^\s_/-]*(?:-\d[^\s_/-]*)*[_/-]+(?!\d))")
+
+
+def _longest_part(text: str) -> int:
+    """The length of the longest part of a text that is not broken."""
+    return max(map(len, _Wrapper.wordsep_re.split(text)))
 
 
 class _Names:
-    """A cell whose words are broken at hyphens and underscores if they do not fit."""
+    """A cell whose words are broken at hyphens, underscores and slashes if they do not fit."""
 
     def __init__(self, text: str) -> None:
         self._text = one_line(text)  # only line breaks of ours

@@ -178,6 +178,9 @@ def _sections(summary: Summary) -> Iterator[Section]:
     yield from _tables(summary)
     yield Facts(tuple(_figures(summary)))
     for voter in summary.judges:
+        if voter.score is not None and voter.scored != summary.score.scored:
+            items = f"{voter.scored} of {summary.items} items"
+            yield say(f"judge {voter.name}: its own score is the mean of {items}")
         error = voter.first_error
         if error and not (summary.nothing_judged or summary.is_why_it_stopped(error)):
             counts = status_counts(voter.votes, UNANSWERED)
@@ -313,7 +316,7 @@ def _judges_table(summary: Summary) -> Table:
                     for status in without
                 ),
                 figure(figures.with_verdict),
-                _alone(figures, summary.score.scored),
+                figure(figures.score),
                 dollars(figures.cost, figures.estimated_cost),
                 *(_agreement_cells(figures.agreement) if labelled else []),
             ]
@@ -382,12 +385,6 @@ def _agreement_cells(figures: AgreementFigures | None) -> list[Cell]:
     if figures is None:
         return [NONE, NONE, NONE]
     return [figure(figures.accuracy), figure(figures.kappa), str(figures.n)]
-
-
-def _alone(judge: JudgeFigures, scored: int) -> str:
-    """A judge's own mean score, with its number of items if that differs."""
-    text = figure(judge.score)
-    return text if judge.score is None or judge.scored == scored else f"{text} (n {judge.scored})"
 
 
 def _figures(summary: Summary) -> Iterator[tuple[str, str]]:
