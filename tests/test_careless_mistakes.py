@@ -381,8 +381,8 @@ MISTAKES = [
     python("a gate's arguments", ("a run", "0.8"), "testing.assert_not_below(0.8, 'runs/main')"),
     table(
         "a column without texts",
-        ("'answer'", "all rows read (2)", "'question'", "--map submission=COLUMN"),
-        "id,question,answer\nr1,Can I?, \nr2,Where?,\n",
+        ("'answer'", "all rows read (2)", "'said'", "--map submission=COLUMN"),
+        "id,question,answer,said\nr1,Can I?, ,Yes\nr2,Where?,,There\n",
     ),
     python(
         "a function that returns nothing",

@@ -91,7 +91,7 @@ class FromFiles(type):
     if not TYPE_CHECKING:
 
         def __getattr__(cls, name: str) -> Any:
-            known = {own for own in dir(cls) if own[:5] == "from_"} if name[0] != "_" else set()
+            known = {own for own in dir(cls) if own[:5] == "from_"} if name[:1] != "_" else set()
             known.discard("from_orm")  # pydantic's, deprecated
             hint = f" (there is {', '.join(sorted(known))})" if known else ""
             raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}{hint}")

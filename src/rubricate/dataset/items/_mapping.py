@@ -267,16 +267,16 @@ class RowReader:
         return item
 
     def check(self) -> None:
-        """Raise `InputError` if the mapping did not match the rows so far, or all are empty."""
+        """Raise `InputError` if the mapping did not match the rows so far, or all are empty while
+        another column may have the texts."""
         if self._names and (problem := self._problem(self._names) or self._label_problem()):
             raise problem
-        if self._rows and not self._rows_with_text:
-            column = self._found["submission"]
-            others = ", ".join(repr(name) for name in self._names if name != column) or "(none)"
+        others = [repr(name) for name in self._names if name not in self._found.values()]
+        if self._rows > 1 and others and not self._rows_with_text:
             raise InputError(
-                f"column {column!r}, the submission, is empty in all rows read ({self._rows}): map "
-                "the column that has the texts, with --map submission=COLUMN (in Python, "
-                f"map={{'submission': 'COLUMN'}}); the other columns are {others}"
+                f"column {self._found['submission']!r}, the submission, is empty in all rows read "
+                f"({self._rows}): map the column that has the texts, with --map submission=COLUMN "
+                f"(in Python, map={{'submission': 'COLUMN'}}); the others are {', '.join(others)}"
             )
 
     def _label_problem(self) -> InputError | None:
