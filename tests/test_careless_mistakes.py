@@ -403,8 +403,6 @@ MISTAKES = [
 @pytest.mark.parametrize(
     ("code", "advice"),
     [
-        ("package.Rubric.load", "from_file"),
-        ("package.RubricDataset.from_csv", "from_file"),
         ("package.compare", "compare_pair"),
         ("from rubricate import compare_runs", "from rubricate.analysis import compare_runs"),
         ("package.grade([{'submission': 'x', 'id': 'item'}], rubric=['Is so']).items['itm']", "m'"),

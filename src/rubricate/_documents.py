@@ -83,25 +83,7 @@ class Document(BaseModel):
         return data
 
 
-class FromFiles(type):
-    """The type of classes with methods such as `from_file`: an error about another name, such as
-    `Rubric.load`, lists them.
-    """
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(cls, name: str) -> Any:
-            known = {own for own in dir(cls) if own[:5] == "from_"} if name[:1] != "_" else set()
-            known.discard("from_orm")  # pydantic's, deprecated
-            hint = f" (there is {', '.join(sorted(known))})" if known else ""
-            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}{hint}")
-
-
-class _DocumentType(FromFiles, type(BaseModel)):  # type: ignore[misc]
-    pass
-
-
-class PythonDocument(Document, metaclass=_DocumentType):  # type: ignore[metaclass]
+class PythonDocument(Document):
     """A document that is also created in Python, where every unknown argument is an error.
 
     Errors are an `InputError` of one line.

@@ -85,11 +85,12 @@ class CleanStream:
         return getattr(self.behind, name)
 
 
-class TrimmedStream(CleanStream):
-    """A text stream that leaves out the blanks before line ends, with which tables are filled.
+class TrimmedStream:
+    """A text stream that leaves out the blanks before line ends, with which tables are filled."""
 
-    What is written is clean already.
-    """
+    def __init__(self, stream: TextIO) -> None:
+        self.behind, self.encoding = stream, stream.encoding
+        self.isatty, self.flush, self.fileno = stream.isatty, stream.flush, stream.fileno
 
     def write(self, text: str) -> int:
         """Write text without blanks at the ends of its lines."""

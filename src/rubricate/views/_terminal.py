@@ -68,15 +68,16 @@ class OnTerminal:
 
 def as_text(sections: Callable[[], Iterable[Section]], width: int = 100) -> str:
     """Return sections as text without colours, `width` characters wide."""
+    text = io.StringIO()
     view = console(
-        file=io.StringIO(),
+        file=text,
         width=width,
         color_system=None,
         force_terminal=False,
         force_jupyter=False,  # otherwise a notebook displays it, and nothing is returned
     )
     view.print(OnTerminal(sections))
-    return str(view.file.getvalue()).removesuffix("\n")  # type: ignore[attr-defined]
+    return text.getvalue().removesuffix("\n")
 
 
 def _rendered(section: Paragraph | Facts | Passage | Changes) -> Iterator[RenderableType]:

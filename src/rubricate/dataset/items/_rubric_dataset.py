@@ -15,7 +15,6 @@ from pydantic.dataclasses import dataclass
 
 from rubricate._documents import (
     YAML_SUFFIXES,
-    FromFiles,
     check_keys,
     format_yaml,
     parse_json,
@@ -60,7 +59,7 @@ FEW = 10_000
 
 @with_one_line_errors
 @dataclass(config=ConfigDict(strict=True, defer_build=True, extra="forbid"))
-class RubricDataset(metaclass=FromFiles):
+class RubricDataset:
     """A collection of items tied to a prompt and a rubric.
 
     For example:
