@@ -35,6 +35,7 @@ from rubricate.run.journal._accounts import (
     Price,
     accounts_of,
 )
+from rubricate.views import dollars
 
 ROUNDING = 1 + 1e-9
 AHEAD, OFTEN = 4, 0.5
@@ -454,13 +455,13 @@ class Ledger:
         by_others = self._by_others or 0.0
         spent = (self._paid or 0.0) + by_others + self._lost
         most = f"{max_cost:.9f}".rstrip("0").rstrip(".")
-        reached = f"the maximum cost of ${most} is reached: the run has cost ${spent:.4f}"
+        reached = f"the maximum cost of ${most} is reached: the run has cost {dollars(spent)}"
         if self._lost:
-            reached += f"; ${self._lost:.4f} of it may have been paid by killed processes"
+            reached += f"; {dollars(self._lost)} of it may have been paid by killed processes"
         elif by_others:
-            reached += f"; ${by_others:.4f} of it by other commands or processes"
+            reached += f"; {dollars(by_others)} of it by other commands or processes"
         if self._doubt:
-            reached += f"; requests without an answer may have cost ${self._doubt:.4f} more"
+            reached += f"; requests without an answer may have cost {dollars(self._doubt)} more"
         return reached
 
 
