@@ -53,7 +53,7 @@ def same_but_for_times(text: str) -> str:
     text = re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?", "TIME", text)
     text = re.sub(r"^(seconds\s+)[\d.]+\s*$", r"\g<1>N", text, flags=re.MULTILINE)
     text = re.sub(r"\d+ kB", "N kB", text)
-    text = re.sub(r"  \$0\.\d{4}  ", "  $N  ", text)  # a judge's cost, with what was cached
+    text = re.sub(r"  \$0\.\d{4}(?= +\d)", "  $N", text)  # a judge's cost, with what was cached
     if re.search(r"\(\d+ cached\)", text):  # which request is the first to be cached differs
         text = re.sub(r"\(\d+ cached\)", "(N cached)", text)
         text = re.sub(r"^((?:cost|price)\s+)\$.*$", r"\g<1>N", text, flags=re.MULTILINE)
