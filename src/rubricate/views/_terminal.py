@@ -98,9 +98,9 @@ def _words(parts: Sequence[Words]) -> Text:
 def _tables(table: Table, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
     """Yield the table without its details.
 
-    If it is too wide, names are broken at hyphens, underscores and slashes, then its columns are
-    closer together. Columns that still do not fit go into a further table, which repeats the names
-    of the rows.
+    If it is too wide, its columns are closer together, then names are broken at hyphens,
+    underscores and slashes. Columns that still do not fit go into a further table, which repeats
+    the names of the rows.
     """
     which = range(len(table.columns) - table.details)
     if table.title is not None:  # not that of the RichTable, which is as narrow as its columns
@@ -109,16 +109,15 @@ def _tables(table: Table, console: Console, options: ConsoleOptions) -> Iterator
         yield _table(table, dict.fromkeys(which), GAP)
         return
     room = options.max_width + 1  # the last column needs one space less
-    for breaks, gap in ((False, GAP), (True, GAP), (True, 1)):
-        sizes = {place: _size(table, place, console, options, breaks) for place in which}
-        if sum(size.minimum + gap for size in sizes.values()) <= room:
-            break
-    for widths in _fitted(sizes, room, gap):
+    sizes = {place: _size(table, place, console, options) for place in which}
+    gap = GAP if sum(size.minimum + GAP for size in sizes.values()) <= room else 1
+    parts = {place: _longest_part(table, place, size) for place, size in sizes.items()}
+    for widths in _fitted(sizes, parts, room, gap):
         yield _table(table, widths, gap)
 
 
 def _fitted(
-    sizes: Mapping[int, Measurement], room: int, gap: int
+    sizes: Mapping[int, Measurement], parts: Mapping[int, int], room: int, gap: int
 ) -> Iterator[dict[int, int | None]]:
     """The widths of columns, for as many tables as necessary."""
     names, *others = sizes
@@ -126,14 +125,15 @@ def _fitted(
     while True:
         fitting = [names]
         for place in pending:
-            if sum(
-                sizes[column].minimum + gap for column in (*fitting, place)
-            ) > room and fitting != [names]:
+            if sum(parts[column] + gap for column in (*fitting, place)) > room and fitting != [
+                names
+            ]:
                 break
             fitting.append(place)
         widths = {place: sizes[place].maximum for place in fitting}
         for least in (
             {place: sizes[place].minimum for place in fitting},
+            parts,
             dict.fromkeys(fitting, 1),
         ):
             while sum(widths.values()) + gap * len(fitting) > room:
@@ -147,19 +147,12 @@ def _fitted(
             return
 
 
-def _size(
-    table: Table, place: int, console: Console, options: ConsoleOptions, breaks: bool
-) -> Measurement:
-    """The minimum width of a column for its words, or for their parts, and the maximum for its
-    lines.
-    """
+def _size(table: Table, place: int, console: Console, options: ConsoleOptions) -> Measurement:
+    """The minimum width of a column for its words, and the maximum for its lines."""
     column = table.columns[place]
     cells = [_cell(row.cells[place], column) for row in (*table.rows, *table.totals)]
     sizes = [Measurement.get(console, options, cell) for cell in (Text(column.heading), *cells)]
     least = max(min(size.minimum, LONGEST_WORD) for size in sizes)
-    if breaks and all(isinstance(row.cells[place], str) for row in table.rows):
-        texts = [column.heading, *(str(row.cells[place]) for row in table.rows)]
-        least = min(least, max(map(_longest_part, texts)))
     most = max(size.maximum for size in sizes)
     if column.most is not None:
         least, most = min(least, column.most), min(most, column.most)
@@ -208,9 +201,15 @@ class _Wrapper(TextWrapper):
     wordsep_re = re.compile(r"(\s+|[^\s_/-]*(?:-\d[^\s_/-]*)*[_/-]+(?!\d))")
 
 
-def _longest_part(text: str) -> int:
-    """The length of the longest part of a text that is not broken."""
-    return max(map(len, _Wrapper.wordsep_re.split(text)))
+def _longest_part(table: Table, place: int, size: Measurement) -> int:
+    """The minimum width of a column for the parts of its words, if it has nothing but names."""
+    cells = [row.cells[place] for row in (*table.rows, *table.totals)]
+    names = [cell for cell in cells if isinstance(cell, str)]
+    if len(names) < len(cells):
+        return size.minimum
+    texts = (table.columns[place].heading, *names)
+    parts = [part for text in texts for part in _Wrapper.wordsep_re.split(text)]
+    return min(size.minimum, max(map(len, parts)))
 
 
 class _Names:
