@@ -56,8 +56,9 @@ def missing_file(path: Path, shown: str | None = None) -> MissingFileError:
     hint = did_you_mean(path.name, names)
     if not hint and " " in path.name and (not path.suffix[1:].isalnum()):
         hint = (
-            " (this is read as a path: write a file with lines such as '- Says sorry', or, in "
-            "Python, give a list of sentences; grade one text by grade_one(rubric, text))"
+            " (this is read as a path: write the text into a file, a rubric in lines such as "
+            "'- Says sorry'; in Python, a list of sentences is a rubric, and grade_one(rubric, "
+            "text) grades one text)"
         )
     return MissingFileError(f"file not found{hint}", file=shown or path)
 

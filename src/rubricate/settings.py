@@ -262,10 +262,15 @@ def _wrong_value(name: str, errors: list[Any]) -> InputError:
 
 
 def _plain_number(error: Mapping[str, Any]) -> str:
-    """The end of an error about a percentage, an amount of money or a number in quotes."""
+    """The end of an error about a percentage, an amount of money, or a number in quotes or with a
+    decimal comma.
+    """
     value, bounds = error["input"], error.get("ctx", {})
-    number = re.fullmatch(r"(\d+(?:\.\d+)?) ?(%?)", str(value).strip("$€ "))
+    text = re.sub(r"^(\d+),(\d{1,2})$", r"\1.\2", str(value).strip("$€ "))  # a decimal comma
+    number = re.fullmatch(r"(\d+(?:\.\d+)?) ?(%?)", text)
     is_percentage = 1 in (bounds.get("lt"), bounds.get("le"))
+    if number and error["type"].startswith("int"):
+        return f" (write {round(float(number[1]))})" if isinstance(value, str) else ""
     if number is None or not (is_percentage or isinstance(value, str)):
         return ""
     if not (is_percentage or number[2]):

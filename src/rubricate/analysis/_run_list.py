@@ -174,7 +174,8 @@ def list_runs(folder: str | Path = "runs") -> RunList:
     """
     top = user_path(folder)
     if not top.is_dir():
-        raise InputError("no such folder: name one that has run folders", file=top)
+        what = "is a file, not a folder" if top.is_file() else "no such folder"
+        raise InputError(f"{what}: name a run folder, or one that has run folders", file=top)
     runs = [_listed(path, os.path.relpath(path, top)) for path in run_folders(top)]
     return RunList(str(folder), tuple(sorted(runs, key=lambda run: (run.when, run.run))))
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from rubricate._documents import input_error, parse_json, read_text
 from rubricate._version import __version__
 from rubricate.analysis._finished import FinishedRun
-from rubricate.errors import InputError
+from rubricate.errors import InputError, NamedPart, errors_within
 from rubricate.views import Report
 
 
@@ -73,7 +73,8 @@ class SealedReport(Report, BaseModel):
             InputError: the file cannot be read, is not such a report, or was changed since it was
                 written.
         """
-        data = parse_json(read_text(path), file=path)
+        with errors_within(NamedPart(f"the {what} of rubricate trust {command}")):
+            data = parse_json(read_text(path), file=path)
         known = cls.model_fields["format"].default
         if not isinstance(data, Mapping) or data.get("format") != known:
             raise InputError(f"not a {what}: rubricate trust {command} writes one", file=path)

@@ -76,6 +76,15 @@ OTHER_NAMES = {
     "--output": "--run-dir",
     "--output-dir": "--run-dir",
     "--ignore-labels": "--map 'ignore=label.*'",
+    "--prompt": "--map prompt=COLUMN",
+    "--submission": "--map submission=COLUMN",
+    "--reference": "--map reference=COLUMN",
+    "--columns": "--map submission=COLUMN,prompt=COLUMN",
+    "--provider": "--judge PROVIDER/MODEL",
+    "--system-prompt": "--judge-prompt",
+    "--api-key": "--judge; its key comes from the environment: see rubricate judges",
+    "--top-p": "--model-options top_p=0.9",
+    "--reasoning-effort": "--model-options reasoning_effort=high",
 }
 """Options of other tools, or that one may expect, with ours. Their spelling does not resemble ours.
 """
@@ -201,18 +210,20 @@ def _with_one_map(args: Sequence[str]) -> list[str]:
     a=x,b=y`."""
     others: list[str] = []
     pairs: list[str] = []
+    place = 0  # of the first --map
     for argument in args:
         is_pair = "=" in argument and not argument.startswith("-")
         if is_pair and others[-1:] == ["--map"]:
             others.pop()
-            pairs.append(argument)
         elif argument.startswith("--map="):
-            pairs.append(argument.removeprefix("--map="))
-        elif is_pair and pairs and pairs[-1].endswith(","):
-            pairs.append(argument)
-        else:
+            argument = argument.removeprefix("--map=")
+        elif not (is_pair and pairs and pairs[-1].endswith(",")):
             others.append(argument)
-    return [*others, "--map", ",".join(pairs).replace(",,", ",")] if pairs else others
+            continue
+        place = place if pairs else len(others)
+        pairs.append(argument)
+    whole = ["--map", ",".join(pairs).replace(",,", ",")] if pairs else []
+    return [*others[:place], *whole, *others[place:]]
 
 
 class _Command(TyperCommand):
@@ -248,9 +259,18 @@ class _Command(TyperCommand):
             return super().parse_args(ctx, _with_one_map(args) if "map" in self.declared else args)
         except Exception as error:
             vars(error)["ctx"] = ctx  # typer sets none for an option without a value
-            ours = OTHER_NAMES.get(getattr(error, "option_name", ""), "")
-            if any(ours.split(" ")[0] in parameter.opts for parameter in self.get_params(ctx)):
+            name = getattr(error, "option_name", "")
+            known = [option for parameter in self.get_params(ctx) for option in parameter.opts]
+            ours = OTHER_NAMES.get(name, "")
+            if re.split("[ ;]", ours)[0] in known:
                 vars(error)["possibilities"] = [ours]
+            elif name and name[1:2] != "-":  # a single letter
+                vars(error)["possibilities"] = [o for o in known if o.startswith(f"-{name[:2]}")]
+            if missing := self.declared.get(getattr(getattr(error, "param", None), "name", "")):
+                vars(error)["message"] = missing.help
+            elif type(error).__name__ == "UsageError":  # such as an extra argument
+                takes = " ".join(self.collect_usage_pieces(ctx))
+                vars(error)["message"] = f"{error}; it takes {takes}"
             raise
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:

@@ -212,10 +212,10 @@ def _from_file(config: Path) -> dict[str, Any]:
     from rubricate._documents import read_document
 
     values = read_document(config)
-    if not isinstance(values, dict):
+    if not isinstance(values, dict) or "items" in values or "criteria" in values:
         raise InputError(
-            "is no configuration, which has keys such as data, judge, run_dir; give a rubric by "
-            "--rubric",
+            "is no configuration, which has keys such as data, judge, run_dir; give a dataset as "
+            "DATA, and a rubric by --rubric",
             file=config,
         )
     all_options = options_of(GradeSettings)

@@ -84,6 +84,10 @@ def init(settings: InitSettings) -> None:
     from importlib import resources
 
     folder = user_path(settings.folder)
+    if folder.is_file():
+        raise InputError(
+            "is a file, not a folder to write to: to start from it, give --from", file=folder
+        )
     columns, texts = "", None
     if settings.map and not settings.from_table:
         raise InputError("--map is about the columns of a table: give --from, too")

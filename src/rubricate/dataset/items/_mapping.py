@@ -125,8 +125,8 @@ def parse_pairs(
     if isinstance(text, str):
         for part in filter(None, (part.strip() for part in text.split(","))):
             what, equals, column = (piece.strip() for piece in part.partition("="))
-            if not (what and equals and column):
-                example = f"{next(iter(known))}=COLUMN"
+            if not (what and equals and column) or re.search(r"; *\w+ *=", column):
+                example = f"{next(iter(known))}=COLUMN, with commas between several"
                 raise InputError(f"{option}: '{part}' is not of the form {example}")
             pairs.append((what, column))
     elif isinstance(text, Mapping):

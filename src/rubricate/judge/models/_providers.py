@@ -98,7 +98,7 @@ _ROWS = (
 PROVIDERS: dict[str, Provider] = {row.prefix: row for row in _ROWS}
 
 _MAKERS = {
-    "gpt-": "openai",
+    "gpt": "openai",
     "o1": "openai",
     "o3": "openai",
     "o4": "openai",
@@ -257,7 +257,7 @@ def _meant(name: str) -> str:
     """Suggest what a user who writes this name most likely wants."""
     if ".py" in name:
         return "; a judge of your own is given to rubricate.grade in Python"
-    prefix, _, model = name.partition("/")
+    prefix, _, model = name.replace(":", "/", "/" not in name).partition("/")
     near = suggestion(prefix, [*PROVIDERS, "builtin"])
     if near == "builtin" or (near and not model):
         near = near if near == "builtin" else f"{near}/MODEL"
