@@ -12,7 +12,7 @@ from typing import BinaryIO, TypeGuard
 from urllib.parse import urlsplit
 
 from rubricate._spelling import did_you_mean
-from rubricate.errors import InputError, MissingFileError
+from rubricate.errors import InputError, MissingFileError, shown
 
 PIPE_SECONDS = 1.0
 """Seconds that a pipe may take until its first byte. A planted pipe has no writer, so opening it
@@ -21,6 +21,7 @@ like a hang."""
 MOST_NAMES = 10_000
 """How many names in a folder are compared with a missing file, which takes 0.1 s. At double, the
 delay is noticeable; at half, the right name is missed more often."""
+SPREADSHEETS = (".xlsx", ".xls", ".ods")
 HF = "hf:"
 """Prefix of datasets of the Hugging Face Hub: `hf:NAME@SPLIT`."""
 SCHEMES = ("postgresql://", "postgres://")
@@ -31,6 +32,8 @@ timeouts."""
 
 def user_path(path: str | os.PathLike[str]) -> Path:
     """The path that a user names, with `~` and `~name` expanded to home folders."""
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"expected a path, found {shown(path)}")
     if "\0" in str(path):
         raise InputError(f"no name of a file has a NUL character in it, found {str(path)!r}")
     try:

@@ -57,7 +57,7 @@ def chosen_dataset(
         if not rows:
             raise InputError("there are no rows to grade", path=("items",))
         if rubric is None:
-            raise InputError("rows have no rubric: give rubric=")
+            raise InputError("rows have no rubric: give rubric= by name (the second is the judge)")
         from rubricate.dataset import dataset_of_rows
 
         return dataset_of_rows(rows, rubric, columns)
@@ -110,13 +110,17 @@ def _rows(data: object) -> list[Mapping[str, Any]]:
         if twice := [name for name in names if names.count(name) > 1]:
             raise InputError(f"two columns of the frame are named '{twice[0]}': rename one of them")
         rows = map(_without_arrays, frame.to_dict("records"))
+    elif isinstance(data, Mapping):
+        raise InputError(
+            "found one dictionary: pass a list of rows, [row], or columns as pandas.DataFrame(...)"
+        )
     elif hasattr(data, "to_dicts"):
         rows = frame.to_dicts()
     elif hasattr(data, "collect_schema"):
         raise InputError("found a lazy frame: pass what its collect() gives")
     elif hasattr(data, "to_pylist"):
         rows = frame.to_pylist()
-    if isinstance(rows, Iterable) and not isinstance(rows, Mapping):
+    if isinstance(rows, Iterable):
         rows = list(rows)
         if all(isinstance(row, Mapping) for row in rows):
             return cast("list[Mapping[str, Any]]", rows)

@@ -449,16 +449,15 @@ def _form(kind: type) -> _Form:
     return form
 
 
-_USUAL_NAMES = {"model": "judge", "models": "judge", "mapping": "map", "columns": "map"}
-"""Names of arguments in other libraries, for suggestions that similarity would get wrong."""
-_OF_THE_SHELL = {
-    "fail_under": "is an option of the command line: in Python, use "
-    "rubricate.testing.assert_not_below(result, 0.8)",
+_USUAL_NAMES = {
+    **{"model": "judge", "models": "judge", "mapping": "map", "columns": "map", "n": "limit"},
+    **{"criteria": "rubric", "metrics": "rubric", "data": "dataset", "df": "dataset"},
 }
-
+"""Names of arguments in other libraries, for suggestions that similarity would get wrong."""
 _ELSEWHERE = {
     "api_key": ": keys come from the environment alone, as OPENAI_API_KEY",
-    "fail_under": ": it is of the shell; in Python, look at result.summary()",
+    "fail_under": ": it is an option of the command line; in Python, use "
+    "rubricate.testing.assert_not_below(result, 0.8)",
 }
 """Arguments that users expect, and where what they ask for is."""
 
@@ -469,10 +468,8 @@ def _wrong_call(kind: type, args: tuple[Any, ...], values: Mapping[str, Any]) ->
     for name in values:
         if name not in names:
             usual = _USUAL_NAMES.get(name)
-            if name in _OF_THE_SHELL:
-                return TypeError(f"'{name}' {_OF_THE_SHELL[name]}")
             hint = f"; did you mean '{usual}'?" if usual in names else did_you_mean(name, names)
-            hint = _ELSEWHERE.get(name, hint)
+            hint = _ELSEWHERE.get(name, hint) or "; its help() lists them"
             return TypeError(f"unexpected keyword argument '{name}'{hint}")
     try:
         signature_of(kind).bind(*args, **values)

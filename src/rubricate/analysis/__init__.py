@@ -1,8 +1,9 @@
 """Analyses of finished runs: agreement, comparison, calibration, variance, planning.
 
-A run is a `Result` in memory or a `FinishedRun` read back from its folder (`read_run`). A function
-such as `agreement_report(run)` or `compare_runs(a, b)` returns a report: its fields are the
-figures, `to_dict()` returns them as JSON values, and `print(report)` shows them."""
+A run is a `Result` in memory, a `FinishedRun` read back from its folder (`read_run`), or the path
+of this folder. A function such as `agreement_report(run)` or `compare_runs(a, b)` returns a report:
+its fields are the figures, `to_dict()` returns them as JSON values, and `print(report)` shows
+them."""
 
 from typing import TYPE_CHECKING
 
@@ -83,6 +84,8 @@ if TYPE_CHECKING:
         FinishedItem as FinishedItem,
         FinishedRun as FinishedRun,
         GradedRun as GradedRun,
+        RunLike as RunLike,
+        finished_run as finished_run,
         StartedRun as StartedRun,
         mean_score as mean_score,
         read_run as read_run,

@@ -10,7 +10,7 @@ from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 from pydantic import ValidationError
 
@@ -20,7 +20,7 @@ from rubricate._spelling import no_metadata, suggestion
 from rubricate.analysis._page_labels import LABELS_NAME, PageLabels
 from rubricate.analysis._tables import Tabular
 from rubricate.dataset import DataItem, read_context
-from rubricate.errors import InputError, MissingFileError
+from rubricate.errors import InputError, MissingFileError, shown
 from rubricate.rubric import Criterion, DeclaredScoring, Rubric, ScoringRules, check_cannot_assess
 from rubricate.run.results import (
     TEXTS,
@@ -62,6 +62,10 @@ class GradedRun(Protocol):
     def finished(self) -> FinishedRun:
         """Return the run in the form of `read_run`."""
         ...
+
+
+RunLike: TypeAlias = GradedRun | str | Path
+"""What reports take as a run; a path is that of its folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -346,6 +350,19 @@ def read_started(folder: str | Path) -> StartedRun:
         rubrics=_rubrics(document, path / "rubric.yaml"),
         document=document,
     )
+
+
+def finished_run(run: RunLike) -> FinishedRun:
+    """The run of what the user passes: a result, a run, or the path of a run folder.
+
+    Raises:
+        InputError: it is none of these, or the folder cannot be read; see `read_run`.
+    """
+    if isinstance(run, str | Path):
+        return read_run(run)
+    if not hasattr(run, "finished"):
+        raise InputError(f"a run is a result of grade or a run folder, found {shown(run)}")
+    return run.finished()
 
 
 def _runs_in(folder: Path) -> str:

@@ -11,7 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from rubricate.analysis._finished import FinishedRun, mean_score, read_summary
+from rubricate.analysis._finished import (
+    FinishedRun,
+    RunLike,
+    finished_run,
+    mean_score,
+    read_summary,
+)
 from rubricate.analysis.agreement import (
     AgreementReport,
     CriterionAgreement,
@@ -53,8 +59,8 @@ class Plots:
         MissingExtraError: the extra `png` is needed and not installed.
     """
 
-    def __init__(self, run: FinishedRun) -> None:
-        self._run = run
+    def __init__(self, run: RunLike) -> None:
+        self._run = finished_run(run)
 
     def scores(self, path: str | Path | None = None) -> Picture:
         """The distribution of item scores, by the judge and by complete human labels."""

@@ -141,7 +141,7 @@ class Result(RunFacts, Tabular):
         """Plots of the result."""
         from rubricate.analysis._plots import Plots
 
-        return Plots(self.finished())
+        return Plots(self)
 
     def finished(self) -> FinishedRun:
         """Return the result in the form of `read_run`."""

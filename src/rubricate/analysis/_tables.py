@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_h
 
 import orjson
 
-from rubricate._files import Replacement
+from rubricate._files import SPREADSHEETS, Replacement
 from rubricate._spelling import did_you_mean
 from rubricate.errors import InputError, extra_needed
 from rubricate.rubric import Status, Usage
@@ -119,6 +119,14 @@ class Tabular:
     All formats have the same stable columns, which `docs/run-folder.md` lists. A missing value
     (that of a failed verdict, or a missing label) is empty, never 0.
     """
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_") or hasattr(type(self), name):  # a property that raised
+                return object.__getattribute__(self, name)
+            kind, known = type(self).__name__, [own for own in dir(self) if own[0] != "_"]
+            raise AttributeError(f"a {kind} has no '{name}' (it has {', '.join(known)})")
 
     @abstractmethod
     def item_rows(self) -> Iterator[tuple[ResultRow, ...]]:
@@ -273,6 +281,8 @@ class VerdictTable:
                 value = orjson.dumps(value).decode()
             return value if raw_cells else spreadsheet_cell(value)
 
+        if path.suffix.lower() in SPREADSHEETS:
+            raise InputError("this writes CSV: name it .csv, which spreadsheets open", file=path)
         count = 0
         with Replacement(path) as file:
             text = io.TextIOWrapper(file, "utf-8", newline="")

@@ -215,13 +215,11 @@ def _with_one_map(args: Sequence[str]) -> list[str]:
         is_pair = "=" in argument and not argument.startswith("-")
         if is_pair and others[-1:] == ["--map"]:
             others.pop()
-        elif argument.startswith("--map="):
-            argument = argument.removeprefix("--map=")
-        elif not (is_pair and pairs and pairs[-1].endswith(",")):
+        elif not argument.startswith("--map=") and not (is_pair and pairs and pairs[-1][-1] == ","):
             others.append(argument)
             continue
         place = place if pairs else len(others)
-        pairs.append(argument)
+        pairs.append(argument.removeprefix("--map="))
     whole = ["--map", ",".join(pairs).replace(",,", ",")] if pairs else []
     return [*others[:place], *whole, *others[place:]]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rubricate._documents import YAML_SUFFIXES, read_document, with_line
-from rubricate._files import missing_file, user_path
+from rubricate._files import SPREADSHEETS, missing_file, user_path
 from rubricate.dataset.items import RubricDataset
 from rubricate.errors import InputError
 
@@ -96,7 +96,7 @@ def _check_kind(data: str) -> None:
         advice = "is a folder: name a dataset or a table"
         if any(file.suffix.lower() in (".md", ".txt", ".pdf", ".docx") for file in path.iterdir()):
             advice += ", or grade reports in a folder with: rubricate researchrubrics"
-    elif suffix in (".xlsx", ".xls", ".ods"):
+    elif suffix in SPREADSHEETS:
         advice = "is a spreadsheet: save it as CSV (UTF-8), and name that"
     elif suffix in (".md", ".markdown", ".txt", ".pdf", ".html", ".docx"):
         advice = (

@@ -44,7 +44,7 @@ def named_judge(
     """
     chosen = judge_or_model(judge, endpoint)
     if not isinstance(chosen, Model):
-        if judge is None or judge == "builtin":
+        if isinstance(judge, str | None):
             reject_unsupported(Asking, asking, BUILTIN, f"{chosen.name} is none")
             return _builtin(chosen, asking)
         reject_unsupported(Asking, asking, OTHERS, f"a {type(chosen).__name__} is taken as it is")
@@ -177,17 +177,18 @@ def judge_or_model(judge: JudgeLike, endpoint: Endpoint = USUAL_ENDPOINT) -> Jud
                 **options,
             )
         return HTTPModel(judge, **options)
+    is_builtin = isinstance(judge, str | None)
     if endpoint.base_url is not None:
-        if judge is None or judge == "builtin":
+        if is_builtin:
             raise InputError("a base URL needs a judge: name the model that the server has")
         raise InputError("a base URL goes with a judge given by name")
     own = "any other has its own, or asks no model"
-    if judge is None or judge == "builtin":
+    if is_builtin:
         own = "the built-in judge asks no model: name a judge, such as openai/gpt-6-luna"
     reject_unsupported(Endpoint, endpoint, MODELS, own)
     if isinstance(endpoint, Batching) and endpoint.batch:
         raise InputError("batch is for models given by name, such as openai/gpt-6-luna")
-    if judge is None or judge == "builtin":
+    if is_builtin:
         from rubricate.judge.builtin import BuiltinJudge
 
         return BuiltinJudge()

@@ -57,6 +57,13 @@ class Score:
     penalty: float = 0.0
     before_penalty: float | None = None
 
+    if not TYPE_CHECKING:
+
+        def __lt__(self, *other: object) -> bool:
+            raise TypeError("a Score is no number: take its value, which is None without a score")
+
+        __gt__ = __le__ = __ge__ = __float__ = __lt__
+
     def less(self, penalty: float) -> Score:
         """The score after a length penalty from 0 to 1, which lowers its value and bounds."""
         ends = (self.value, self.lowest, self.highest)

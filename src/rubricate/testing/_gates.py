@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from rubricate.errors import InputError, shown
-
 if TYPE_CHECKING:
-    from rubricate.analysis import FinishedRun, Gate, Result
+    from rubricate.analysis import Gate, RunLike
     from rubricate.run.results import ThresholdOutcome
 
-    Run = FinishedRun | Result | str | Path
-    """A run: a result of `grade`, a run of `read_run`, or its folder."""
 OnUnclear = Literal["pass", "fail"]
 
 
@@ -22,8 +17,8 @@ class UnclearGate(UserWarning):
 
 
 def assert_no_worse(
-    after: Run,
-    before: Run,
+    after: RunLike,
+    before: RunLike,
     *,
     margin: float,
     groups: str | None = None,
@@ -49,13 +44,13 @@ def assert_no_worse(
     from rubricate.analysis import compare_runs
 
     __tracebackhide__ = True
-    gate = compare_runs(_finished(before), _finished(after), groups=groups).gate(margin)
+    gate = compare_runs(before, after, groups=groups).gate(margin)
     _check(gate.outcome, gate.why, on_unclear)
     return gate
 
 
 def assert_not_below(
-    run: Run,
+    run: RunLike,
     threshold: float | str,
     *,
     groups: str | None = None,
@@ -74,11 +69,11 @@ def assert_not_below(
         AssertionError: a figure is below its threshold, or failed verdicts leave that open.
         InputError: the threshold is invalid, or for an unknown criterion.
     """
-    from rubricate.analysis import read_summary
+    from rubricate.analysis import finished_run, read_summary
     from rubricate.run.results import Thresholds, check_thresholds
 
     __tracebackhide__ = True
-    finished = _finished(run)
+    finished = finished_run(run)
     groups = finished.grouping(groups)
     outcome = check_thresholds(
         read_summary(finished),
@@ -98,13 +93,3 @@ def _check(outcome: str, why: str, on_unclear: OnUnclear) -> None:
         if on_unclear == "fail":
             raise AssertionError(why)
         warnings.warn(why, UnclearGate, stacklevel=3)
-
-
-def _finished(run: Run) -> FinishedRun:
-    from rubricate.analysis import read_run
-
-    if isinstance(run, str | Path):
-        return read_run(run)
-    if not hasattr(run, "finished"):
-        raise InputError(f"a run is a result of grade or a run folder, found {shown(run)}")
-    return run.finished()

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from rubricate.analysis._finished import BY_PROMPT, LABELS_GO, FinishedRun, GradedRun
+from rubricate.analysis._finished import BY_PROMPT, LABELS_GO, FinishedRun, RunLike, finished_run
 from rubricate.analysis._label_choice import (
     LabelChoice,
     item_weights,
@@ -405,7 +405,7 @@ class AgreementReport(Report):
 
 
 def agreement_report(
-    run: GradedRun,
+    run: RunLike,
     *,
     undecided: Undecided = "exclude",
     groups: str | None = None,
@@ -423,7 +423,7 @@ def agreement_report(
         print(agreement_report(read_run("runs/physics")))
 
     Args:
-        run: a run, from `grade` or `read_run`.
+        run: a run, from `grade` or `read_run`, or its folder.
         undecided: how an abstention or a failure counts if a person decided; see
             `stats.label_agreement`. Such pairs are always left out for numbers and ordered labels.
         groups: a field of the items' metadata, such as their source document: items with the same
@@ -441,7 +441,7 @@ def agreement_report(
         InputError: the run has no labels, an item lacks the field to group by, or there are rules
             and no probabilities.
     """
-    run, bootstrap = run.finished(), bootstrap or Bootstrap()
+    run, bootstrap = finished_run(run), bootstrap or Bootstrap()
     labelled = [row for row in run.rows if row.human_label is not None]
     if not labelled:
         raise InputError(

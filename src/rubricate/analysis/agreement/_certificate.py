@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from rubricate.analysis._finished import FinishedRun
+from rubricate.analysis._finished import FinishedRun, RunLike, finished_run
 from rubricate.analysis._label_choice import label_choice
 from rubricate.analysis._sealed import SealedReport, hash_of
 from rubricate.analysis.agreement._agreement import (
@@ -155,7 +155,7 @@ def _share(share: CertifiedShare | None) -> list[Cell]:
 
 
 def certify(
-    run: FinishedRun,
+    run: RunLike,
     *,
     undecided: Undecided = "exclude",
     groups: str | None = None,
@@ -174,6 +174,7 @@ def certify(
     Raises:
         InputError: the run has no labels, or ended early, or an item lacks the field to group by.
     """
+    run = finished_run(run)
     if run.summary.get("stopped") is not None:
         raise InputError(
             "this run ended early: let it finish before it is certified", file=run.path

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from rubricate.analysis._finished import FinishedRun
+from rubricate.analysis._finished import FinishedRun, RunLike, finished_run
 from rubricate.errors import InputError
 from rubricate.stats import Bootstrap, Estimate, VarianceComponents, variance_components
 from rubricate.views import Column, Report, Row, Section, Table, numbers, percent, say
@@ -114,7 +114,7 @@ class VarianceReport(Report):
 
 
 def variance_report(
-    runs: Sequence[FinishedRun], *, groups: str | None = None, bootstrap: Bootstrap | None = None
+    runs: Sequence[RunLike], *, groups: str | None = None, bootstrap: Bootstrap | None = None
 ) -> VarianceReport:
     """Compute variance components (analysis of variance) of the values of answers, by criterion.
 
@@ -131,17 +131,18 @@ def variance_report(
     Raises:
         InputError: there is only one answer per verdict, or the runs do not fit together.
     """
-    answers = [_answers(run) for run in runs]
+    finished = [finished_run(run) for run in runs]
+    answers = [_answers(run) for run in finished]
     judges, are_prompts = _crossed(answers)
-    prompts = tuple(str(run.path) for run in runs) if are_prompts and len(runs) > 1 else ()
+    prompts = tuple(str(run.path) for run in finished) if are_prompts and len(finished) > 1 else ()
     replicates = min(len(of_judge) for of_run in answers for of_judge in of_run.values())
     if len(judges) * max(1, len(prompts)) * replicates < 2:
         raise InputError(
             "there is one answer for each verdict: grade with --replicates or several judges, or "
             "give several runs",
-            file=runs[0].path,
+            file=finished[0].path,
         )
-    first = runs[0]
+    first = finished[0]
     groups = first.grouping(groups)
     group_of = first.groups_by(groups)
     columns = [  # by judge, prompt and replicate

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
-from rubricate.analysis._finished import FinishedRun, GradedRun
+from rubricate.analysis._finished import FinishedRun, RunLike, finished_run
 from rubricate.analysis.comparison._gate import (
     MIN_COVERAGE,
     AnchorCheck,
@@ -417,8 +417,8 @@ def _means(values: PairedComparison) -> tuple[str, str, Estimate]:
 
 
 def compare_runs(
-    a: GradedRun,
-    b: GradedRun,
+    a: RunLike,
+    b: RunLike,
     *,
     groups: str | None = None,
     by: Sequence[str] = (),
@@ -428,7 +428,7 @@ def compare_runs(
     Both are scored by the rules of run B; see `scored_alike`.
 
     Args:
-        a: the run before, from `grade` or `read_run`.
+        a: the run before, from `grade` or `read_run`, or its folder.
         b: the run after.
         groups: a field of the items' metadata in run B, such as their source document: items with
             the same value belong together. `none` treats each item by itself. Default: by prompt,
@@ -440,7 +440,7 @@ def compare_runs(
         InputError: the runs have no item or no criterion in common, an item lacks the field to
             group by, or nothing has a field of `by`.
     """
-    a, b = a.finished(), b.finished()
+    a, b = finished_run(a), finished_run(b)
     alike = scored_alike(a, b, by)
     _check_something_in_common(a, b, alike)
     groups = b.grouping(groups)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from rubricate.analysis._finished import LABELS_GO, FinishedRun
+from rubricate.analysis._finished import LABELS_GO, RunLike, finished_run
 from rubricate.analysis._label_choice import label_choice
 from rubricate.analysis._sealed import SealedReport
 from rubricate.errors import InputError, errors_within
@@ -85,7 +85,7 @@ def _change(before: float | None, after: float | None) -> str:
 
 
 def fit_calibration(
-    run: FinishedRun,
+    run: RunLike,
     *,
     name: str = "calibration",
     method: CalibrationMethod | None = None,
@@ -113,6 +113,7 @@ def fit_calibration(
     """
     if method not in (None, "isotonic", "platt"):
         raise InputError(f"method must be isotonic or platt, found {method!r}")
+    run = finished_run(run)
     if run.summary.get("calibration") is not None:
         raise InputError(
             "this run is calibrated already: use one that was graded without --calibration",

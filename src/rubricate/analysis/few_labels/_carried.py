@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rubricate.analysis._finished import FinishedRun, mean_score
+from rubricate.analysis._finished import RunLike, finished_run, mean_score
 from rubricate.analysis.agreement import (
     Certificate,
     CertifiedCriterion,
@@ -87,7 +87,7 @@ class CarriedReport(Report):
         )
 
 
-def carried_report(run: FinishedRun, certificate: Certificate) -> CarriedReport:
+def carried_report(run: RunLike, certificate: Certificate) -> CarriedReport:
     """Estimate the human means of a run from the error rates in a certificate.
 
     The judge's share of MET on each binary criterion is corrected by sensitivity and specificity
@@ -103,6 +103,7 @@ def carried_report(run: FinishedRun, certificate: Certificate) -> CarriedReport:
         InputError: the certificate belongs to another judge, prompt or rubric, or has no criterion
             with error rates.
     """
+    run = finished_run(run)
     fits = check_certificate(certificate, run, file="")
     if not fits.holds:
         raise InputError(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Any, NamedTuple
 
-from rubricate.analysis._finished import LABELS_GO, FinishedRun
+from rubricate.analysis._finished import LABELS_GO, FinishedRun, RunLike, finished_run
 from rubricate.analysis._label_choice import label_choice
 from rubricate.errors import InputError
 from rubricate.rubric import Criterion
@@ -120,8 +120,8 @@ class _Pair(NamedTuple):
 
 
 def cascade_report(
-    run: FinishedRun,
-    then: FinishedRun | None = None,
+    run: RunLike,
+    then: RunLike | None = None,
     *,
     promise: float = 0.9,
     risk: float = 0.05,
@@ -147,6 +147,7 @@ def cascade_report(
         InputError: there are no labels or no confidences, the run is one of a cascade, or an item
             lacks the field to group by.
     """
+    run, then = finished_run(run), None if then is None else finished_run(then)
     for judged in (run, then):
         if judged is not None and any(row.stage is not None for row in judged.rows):
             raise InputError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rubricate.analysis._finished import FinishedRun
+from rubricate.analysis._finished import RunLike, finished_run
 from rubricate.analysis._label_choice import item_weights, label_choice, label_weights
 from rubricate.analysis.agreement import units
 from rubricate.run.results import ResultRow
@@ -114,7 +114,7 @@ def _cells(name: str, mean: CorrectedMean) -> list[Cell]:
 
 
 def ppi_report(
-    run: FinishedRun,
+    run: RunLike,
     *,
     next_items: int = 0,
     groups: str | None = None,
@@ -138,6 +138,7 @@ def ppi_report(
         InputError: an item lacks the field to group by, a number is out of range, or the labels are
             not a sample (see `LabelChoice`).
     """
+    run = finished_run(run)
     choice = label_choice(run)
     choice.check("means")
     of_labels, of_items = label_weights(run), item_weights(run)

@@ -10,6 +10,7 @@ from functools import partial
 from scipy import special
 
 from rubricate._spelling import unknown_word
+from rubricate.analysis._finished import finished_run
 from rubricate.analysis.planning._designs import (
     PRECISE,
     Design,
@@ -193,6 +194,8 @@ def plan_report(options: PlanCall) -> PlanReport:
     if options.figure not in FIGURES:
         unknown = unknown_word("figure", options.figure, FIGURES)
         raise InputError(f"{unknown}; the figure comes first, then the run")
+    runs = {name: run for name in ("run", "other") if (run := getattr(options, name)) is not None}
+    options = options.changed(**{name: finished_run(run) for name, run in runs.items()})
     _check(options)
     ways, (requests, cost, source) = designs(options), _price_of(options)
     main, simulations = ways[0], _simulations(options)

@@ -14,7 +14,7 @@ from pydantic.dataclasses import dataclass as checked_dataclass
 from rubricate._documents import check_keys, check_writable, with_one_line_errors
 from rubricate._spelling import unknown_word
 from rubricate.dataset.items._transcript import AnswerList, Transcript
-from rubricate.errors import InputError, check_type, errors_within
+from rubricate.errors import InputError, check_type, errors_within, shown
 from rubricate.rubric import (
     BINARY_LABELS,
     CriterionVerdict,
@@ -126,10 +126,13 @@ def _document(value: Any, path: tuple[int, ...]) -> ContextDocument:
     if isinstance(value, str):
         return ContextDocument(value)
     if not isinstance(value, Mapping) or not isinstance(value.get("text"), str):
-        raise InputError("expected a text, or {title, text}", path=path)
+        problem = f"a document of the context is a text, or {{title, text}}; found {shown(value)}"
+        raise InputError(problem, path=path)
     title = value.get("title")
     if value.keys() - KEYS or not isinstance(title, str | None):
-        raise InputError("expected a text, or {title, text} with nothing else", path=path)
+        raise InputError(
+            "a document of the context is a text, or {title, text} with nothing else", path=path
+        )
     return ContextDocument(value["text"], title)
 
 

@@ -22,7 +22,7 @@ import orjson
 
 from rubricate._sync import running_loop
 from rubricate._version import __version__
-from rubricate.errors import InputError, ModelError
+from rubricate.errors import InputError, ModelError, shown
 from rubricate.judge.models._forms import (
     REFUSALS,
     TOP_LOGPROBS,
@@ -123,8 +123,9 @@ class HTTPModel(Model):
             raise InputError(f"the timeout must be more than 0 seconds, found {timeout}")
         if max_tokens is not None and max_tokens < 1:
             raise InputError(f"max_tokens must be at least 1, found {max_tokens}")
-        if temperature is not None and not 0 <= temperature < float("inf"):
-            raise InputError(f"the temperature must be 0 or more, found {temperature}")
+        is_number = isinstance(temperature, int | float)
+        if temperature is not None and not (is_number and 0 <= temperature < math.inf):
+            raise InputError(f"the temperature must be 0 or more, found {shown(temperature)}")
         self.name = name
         self._given = partial(
             type(self),
