@@ -272,24 +272,23 @@ _NO_JSON = {
 
 def json_advice(error: json.JSONDecodeError) -> str:
     """Advice on a JSON error, if the text around it shows the cause."""
-    rest = error.doc[error.pos :].lstrip()
-    for begins, advice in _NO_JSON.items():
-        if rest.startswith(begins):
-            return f"; {advice}"
-    before = error.doc[: error.pos].strip()
-    if before.endswith(",") and rest[:1] in ("]", "}"):
-        return f"; take out the comma before '{rest[0]}'"
-    if before.endswith(("{", "[", ",", ":")) and (rest[:1].isalpha() or rest[:1] == "'"):
-        return '; names and texts are in double quotes: {"name": "text"}'
-    if error.msg == "Extra data" and "\n" in error.doc[: error.pos]:
-        return "; a file with a value on each line is named .jsonl"
-    if before or not rest:
-        return ""
+    before, rest = error.doc[: error.pos].strip(), error.doc[error.pos :].lstrip()
     begin = " ".join(rest[:30].split())
-    return (
-        f"; it begins with {begin!r}: is it another kind of file? (YAML is named .yaml, "
-        "also a list of sentences with '- ' before each)"
-    )
+    is_word = rest[:1].isalpha() or rest[:1] == "'"
+    cases = {
+        **{advice: rest.startswith(begins) for begins, advice in _NO_JSON.items()},
+        f"take out the comma before '{rest[:1]}'": before[-1:] == "," and rest[:1] in ("]", "}"),
+        'names and texts are in double quotes: {"name": "text"}': is_word
+        and before.endswith(("{", "[", ",", ":")),
+        "take out the comma: in JSON Lines, each line is a record": rest.strip() == ",",
+        "a list over several lines is named .json": before[:1] == "["
+        and not (rest or "\n" in error.doc),
+        "a file with a value on each line is named .jsonl": error.msg == "Extra data"
+        and "\n" in error.doc[: error.pos],
+        f"it begins with {begin!r}: is it another kind of file? (YAML is named .yaml, "
+        "also a list of sentences with '- ' before each)": bool(rest) and not before,
+    }
+    return next((f"; {advice}" for advice, holds in cases.items() if holds), "")
 
 
 def parse_json_lines(text: str, *, file: Path | str | None = None) -> Iterator[tuple[int, Any]]:

@@ -106,7 +106,7 @@ def compare(settings: CompareSettings) -> int:
 
     _check_asks(settings)
     runs = read_run(settings.run_a), read_run(settings.run_b)
-    if runs[0].path.samefile(runs[1].path):
+    if settings.fail_if_worse is not None and runs[0].path.samefile(runs[1].path):
         sys.stderr.write(f"{one_line(settings.run_b)} is compared with itself: name two runs.\n")
     check = None if settings.anchors is None else _checked(settings, runs, settings.anchors)
     if isinstance(check, int):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rubricate._documents import YAML_SUFFIXES, read_document, with_line
 from rubricate._files import SPREADSHEETS, missing_file, user_path
+from rubricate._spelling import suggestion
 from rubricate.dataset.items import RubricDataset
 from rubricate.errors import InputError
 
@@ -118,4 +119,7 @@ def _dataset_document(data: str) -> dict[str, object] | None:
         document = read_document(data)
     except InputError:
         return None  # the next reader reports what is wrong
-    return document if isinstance(document, dict) and "items" in document else None
+    if not isinstance(document, dict):
+        return None
+    is_dataset = "items" in document or any(suggestion(str(key), ["items"]) for key in document)
+    return document if is_dataset else None

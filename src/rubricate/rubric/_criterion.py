@@ -189,6 +189,8 @@ def _refuse_keys_of_other_kinds(kind_class: type[Criterion], data: Mapping[str, 
     for key in (key for key, value in data.items() if key not in own and value is not None):
         for kind, other in kinds().items():
             if kind != "binary" and key in vars(other).get("telltale", ()):
+                if kind == written:
+                    raise InputError(f"'{key}' is no key of the kind {kind}: {', '.join(own)}")
                 how = f" ({other.written})" if "written" in vars(other) else ""
                 raise InputError(
                     f"'{key}' belongs to criteria of the kind {kind}{how}: " + _meant(kind, written)

@@ -225,7 +225,9 @@ class Rubric(PythonDocument):
         else:
             advice = ": begin each line with '- '" if isinstance(data, str) else ""
             is_path = str(data).endswith((".yaml", ".yml", ".json"))
-            advice = ": to read a file, write Rubric.from_file(PATH)" if is_path else advice
+            advice = (
+                ": a file is given by --rubric, in Python Rubric.from_file" if is_path else advice
+            )
             raise InputError(f"{_SHAPES}; found {shown(data)}{advice}")
         criteria: list[Node] = []
         fields = {key: value for key, value in data.items() if key not in ("criteria", "sections")}

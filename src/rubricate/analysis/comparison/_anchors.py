@@ -21,7 +21,7 @@ from rubricate.analysis._finished import FinishedRun
 from rubricate.analysis.comparison._confirm import same_questions
 from rubricate.analysis.comparison._gate import AnchorCheck
 from rubricate.dataset import DataItem, RubricDataset
-from rubricate.errors import InputError
+from rubricate.errors import InputError, NamedPart, errors_within
 from rubricate.judge import Judge, Panel, as_panel
 from rubricate.run import ItemResult
 from rubricate.run.results import ResultRow
@@ -147,7 +147,8 @@ def read_anchors(file: str | Path, judge: Judge) -> RubricDataset:
     Raises:
         InputError: it is not an anchor file, or belongs to another judge.
     """
-    anchors = RubricDataset.from_file(file)
+    with errors_within(NamedPart("the anchors of rubricate trust anchors")):
+        anchors = RubricDataset.from_file(file)
     kept = anchors.metadata.get(JUDGE)
     if not (isinstance(kept, list) and len(kept) == 2) or not anchors.items:
         raise InputError("has no anchors: make them with rubricate trust anchors RUN", file=file)

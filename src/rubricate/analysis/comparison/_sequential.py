@@ -155,4 +155,5 @@ def _read(path: Path) -> GateHistory:
     try:
         return GateHistory.model_validate(parse_json(read_text(path), file=path))
     except ValidationError as error:
-        raise input_error(error).within(file=path) from None
+        problem = input_error(error).within(file=path)
+        raise InputError(f"{problem}; name a new file, which this command writes") from None

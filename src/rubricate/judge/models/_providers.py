@@ -255,6 +255,8 @@ def _usable(key: Setting | None, variable: str) -> str | None:
 
 def _meant(name: str) -> str:
     """Suggest what a user who writes this name most likely wants."""
+    if name.endswith((".csv", ".tsv", ".txt")):
+        return "; people who judge have a file of labels: .json, .yaml or .jsonl"
     if ".py" in name:
         return "; a judge of your own is given to rubricate.grade in Python"
     prefix, _, model = name.replace(":", "/", "/" not in name).partition("/")
