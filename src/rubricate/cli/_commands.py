@@ -62,32 +62,6 @@ module. They are read from the source, so that the list of all commands imports 
 """
 DIALECTS = ("researchrubrics",)
 """Commands for the file layout of another system."""
-OTHER_NAMES = {
-    "--model": "--judge",
-    "--retries": "--attempts",
-    "--max-retries": "--attempts",
-    "--threads": "--concurrency",
-    "--max-concurrency": "--concurrency",
-    "--max-connections": "--concurrency",
-    "--n": "--limit",
-    "--max-samples": "--limit",
-    "--endpoint": "--base-url",
-    "--api-base": "--base-url",
-    "--output": "--run-dir",
-    "--output-dir": "--run-dir",
-    "--ignore-labels": "--map 'ignore=label.*'",
-    "--prompt": "--map prompt=COLUMN",
-    "--submission": "--map submission=COLUMN",
-    "--reference": "--map reference=COLUMN",
-    "--columns": "--map submission=COLUMN,prompt=COLUMN",
-    "--provider": "--judge PROVIDER/MODEL",
-    "--system-prompt": "--judge-prompt",
-    "--api-key": "--judge; its key comes from the environment: see rubricate judges",
-    "--top-p": "--model-options top_p=0.9",
-    "--reasoning-effort": "--model-options reasoning_effort=high",
-}
-"""Options of other tools, or that one may expect, with ours. Their spelling does not resemble ours.
-"""
 OUTPUT = "Output"
 HELP_ALL = "help_all"
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
@@ -224,6 +198,39 @@ def _with_one_map(args: Sequence[str]) -> list[str]:
     return [*others[:place], *whole, *others[place:]]
 
 
+def _our_name(option: str) -> str:
+    """Our option for one of another tool, or one that users may expect; "" if there is none.
+
+    Their spelling does not resemble ours. The table is local, so that it is built only if there is
+    an error.
+    """
+    ours = {
+        "--model": "--judge",
+        "--retries": "--attempts",
+        "--max-retries": "--attempts",
+        "--threads": "--concurrency",
+        "--max-concurrency": "--concurrency",
+        "--max-connections": "--concurrency",
+        "--n": "--limit",
+        "--max-samples": "--limit",
+        "--endpoint": "--base-url",
+        "--api-base": "--base-url",
+        "--output": "--run-dir",
+        "--output-dir": "--run-dir",
+        "--ignore-labels": "--map 'ignore=label.*'",
+        "--prompt": "--map prompt=COLUMN",
+        "--submission": "--map submission=COLUMN",
+        "--reference": "--map reference=COLUMN",
+        "--columns": "--map submission=COLUMN,prompt=COLUMN",
+        "--provider": "--judge PROVIDER/MODEL",
+        "--system-prompt": "--judge-prompt",
+        "--api-key": "--judge; its key comes from the environment: see rubricate judges",
+        "--top-p": "--model-options top_p=0.9",
+        "--reasoning-effort": "--model-options reasoning_effort=high",
+    }
+    return ours.get(option, "")
+
+
 class _Command(TyperCommand):
     """A command whose arguments may not be empty.
 
@@ -259,7 +266,7 @@ class _Command(TyperCommand):
             vars(error)["ctx"] = ctx  # typer sets none for an option without a value
             name = getattr(error, "option_name", "")
             known = [option for parameter in self.get_params(ctx) for option in parameter.opts]
-            ours = OTHER_NAMES.get(name, "")
+            ours = _our_name(name)
             if re.split("[ ;]", ours)[0] in known:
                 vars(error)["possibilities"] = [ours]
             elif name and name[1:2] != "-":  # a single letter
