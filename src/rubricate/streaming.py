@@ -17,7 +17,6 @@ from collections.abc import (
 )
 from contextlib import suppress
 from functools import cached_property, partial
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 
 from rubricate._sync import BackgroundLoop, Channel, run_sync, running_loop
@@ -168,12 +167,7 @@ class Stream(ABC, Generic[_T]):
         self._is_kept = True
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._is_kept = False
         await self.aclose()
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from datetime import datetime
 from numbers import Real
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -183,12 +182,7 @@ class ResultLines:
     def __enter__(self) -> ResultLines:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
         if self._empty:
             self.path.unlink(missing_ok=True)

@@ -6,7 +6,6 @@ import zlib
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from rubricate.errors import InputError, JournalError
@@ -101,10 +100,5 @@ class Conversations:
     def __enter__(self) -> Conversations:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._journal.close()

@@ -10,7 +10,6 @@ import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Coroutine
 from dataclasses import replace
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rubricate._usage import NO_USAGE, Usage
@@ -115,12 +114,7 @@ class Sender:
     def __enter__(self) -> Sender:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.leave()
 
     def leave(self) -> None:

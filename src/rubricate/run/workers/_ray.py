@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, cast
 
 from rubricate._sync import in_thread
@@ -431,12 +430,7 @@ class Crew:
         with contextlib.suppress(Exception):
             self._ray.kill(actor, no_restart=False)
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._leave()
 
     async def _leave(self) -> None:
