@@ -221,7 +221,7 @@ LAYOUTS = {
                 {
                     "criterion": "Cites A",
                     "points": 5,
-                    "tags": {"verifier": "llm", "function": None},
+                    "tags": {"verifier": "llm", "function": "", "parameters": None},
                 },
                 {"criterion": "Says B", "points": -1, "tags": {"verifier": "rule"}},
             ],
@@ -264,6 +264,8 @@ def test_the_layouts_of_published_files_are_read(tmp_path, name):
         assert (scale.requirement, scale.levels[5]) == ("Is it good?", "At level 5.")
     else:
         assert [one.requirement for one in item.rubric] == ["Cites A", "Says B"]
+    if name == "RubricHub, verl":
+        assert item.rubric[0].tags == ("verifier:llm",)
     weighted = {"ResearcherBench": 2.0, "RubricHub, verl": 5.0, "JSON text": 2.0}
     assert item.rubric[0].weight == weighted.get(name, 2.0 if name == "weights by text" else 1.0)
 
@@ -279,7 +281,7 @@ def test_a_system_prompt_and_an_input_are_shown_with_the_prompt(tmp_path):
 
 
 def test_records_of_one_task_are_its_answers_with_what_people_say_of_each(tmp_path):
-    task = {"id": "g", **LAYOUTS["BiGGen-Bench"]}
+    task = {"id": "g", "task": "travel_plan", **LAYOUTS["BiGGen-Bench"]}
     records = [
         {**task, "model_name": model, "response": model, "human_score": score}
         for model, score in (("x", 4), ("y", 2), ("z", None))
@@ -291,6 +293,7 @@ def test_records_of_one_task_are_its_answers_with_what_people_say_of_each(tmp_pa
         ("g#3", "z"),
     ]
     assert [item.ground_truth for item in items] == [["4"], ["2"], None]
+    assert {item.metadata["task"] for item in items} == {"travel_plan"}  # not the id
     records[1]["input"] = "Another?"
     with pytest.raises(
         InputError, match="record 2: the id 'g' is defined twice, first in record 1"
@@ -317,6 +320,16 @@ def test_objects_with_a_record_or_a_text_under_each_id_are_read(tmp_path):
         open_benchmark(tasks, wrong)
     table = open_dataset(answers, items[0].rubric, {"submission": "answer"})
     assert table.survey(limit=1).items == 1
+
+
+def test_answers_are_joined_by_the_field_for_ids_that_both_files_have(tmp_path):
+    records = [{"id": n, "session": f"s{n}", "query": "P?", "rubric": ["Says B"]} for n in (1, 2)]
+    tasks = written(tmp_path, "t.jsonl", *records)
+    for field, keys in (("session", ("s2", "s1")), ("key", ("2", "1"))):
+        answers = written(tmp_path, "a.jsonl", *({field: key, "output": key} for key in keys))
+        columns = TableColumns({"id": field})
+        items = open_benchmark(tasks, answers, columns=columns).items
+        assert [(item.id, str(item.submission)) for item in items] == [(k, k) for k in keys[::-1]]
 
 
 def test_samples_of_one_prompt_are_its_answers_under_an_id_of_ones_choice(tmp_path):

@@ -83,8 +83,9 @@ def open_benchmark(
             forms.
         format: one of `FORMATS`. Default: the one that the records match.
         columns: the fields for `id` and `submission`, if they have unusual names: in the file of
-            submissions or, without one, in the tasks' own records. Also the fields of a task for
-            `prompt`, `reference` and `rubric` (`reward_model.rubrics`).
+            submissions or, without one, in the tasks' own records; tasks that also have the field
+            for `id` are found by it. Also the fields of a task for `prompt`, `reference` and
+            `rubric` (`reward_model.rubrics`).
         criteria: the fields of a criterion for `requirement`, `weight` and `name`, as such pairs or
             as text (`requirement=point,weight=importance`), if they have unusual names.
         on_error: with `skip`, an unreadable document in a folder becomes an item whose verdicts are
@@ -94,8 +95,9 @@ def open_benchmark(
 
     Returns:
         A dataset of the tasks with a text, each with its own rubric; `metadata` has the format
-        (`benchmark`) and the ids of tasks `without_submission`. An item's metadata has its `task`;
-        a reference's has `role: reference`.
+        (`benchmark`) and the ids of tasks `without_submission`. An item's metadata has the id of
+        its `task`, unless the record has a field of that name; a reference's has
+        `role: reference`.
 
     Raises:
         InputError (ValueError): the file cannot be read or has no known format, a record is
@@ -109,10 +111,8 @@ def open_benchmark(
     columns, skips = columns or TableColumns(), check_on_error(on_error)
     if columns.ignore:
         raise InputError("map: 'ignore' is for tables; a benchmark's other fields are not graded")
-    fields = dict(columns.columns)
-    if submissions is not None:
-        fields.pop("id", None)  # it is for the texts
-    tasks = _tasks(source, benchmark, fields, parse_pairs(criteria or {}, CRITERIA, "criteria-map"))
+    keys = parse_pairs(criteria or {}, CRITERIA, "criteria-map")
+    tasks = _tasks(source, benchmark, columns.columns, keys, strict=submissions is None)
     answers = {id: list(task.answers) for id, task in tasks.items()}
     if submissions is not None:
         answers = _by_task(tasks, submissions, columns, skips=skips, links=follow_links)
@@ -162,9 +162,13 @@ def _format(data: str, name: str | None) -> Benchmark:
 
 
 def _tasks(
-    data: str, format: Benchmark, columns: Mapping[str, str], criteria: Mapping[str, str]
+    data: str, format: Benchmark, columns: Mapping[str, str], keys: Mapping[str, str], strict: bool
 ) -> dict[str, Task]:
-    """The tasks by id; records of one task with different answers are combined."""
+    """The tasks by id; records of one task with different answers are combined.
+
+    If it is `strict`, each record must have the field for ids in `columns`; otherwise it may be one
+    of the texts' file alone.
+    """
     text, own_id = (columns.get(what) for what in ("submission", "id"))
     tasks: dict[str, Task] = {}
     ids: dict[str, int] = {}
@@ -172,7 +176,7 @@ def _tasks(
         try:
             if isinstance(record, InputError):
                 raise record
-            fields = renamed(record, columns, criteria)
+            fields = renamed(record, columns, keys)
             if not format.fits(fields):
                 raise InputError(
                     f"is no task of the format {format.name}; its fields are "
@@ -182,9 +186,10 @@ def _tasks(
             answers = task.answers
             if text is not None and record.get(text) is not None:
                 answers = [Answer("", record[text])]
+            own = text_in(record, own_id) if own_id and (strict or own_id in record) else task.id
             task = replace(
                 task,
-                id=text_in(record, own_id) if own_id else task.id or str(number),
+                id=own or str(number),
                 answers=[replace(answer, text=text_of_chat(answer.text)) for answer in answers],
             )
             if (first := tasks.get(task.id)) is not None:
@@ -262,7 +267,7 @@ def _in_file(
                 continue
             id = _column(record, own.get("id"), IDS)
             text = _column(record, own.get("submission"), TEXTS)
-            rest = {key: value for key, value in record.items() if key not in (id, text, "prompt")}
+            rest = {key: record[key] for key in record if key not in (id, text, "prompt", "task")}
             answer = Answer("", text_of_chat(record[text]), metadata=rest)
         except InputError as error:
             raise located(error, data, number, line) from error.__cause__
@@ -283,7 +288,7 @@ def _column(record: Mapping[str, Any], named: str | None, usual: Iterable[str]) 
 
 
 def _item(task: Task, answer: Answer, role: str = "") -> DataItem:
-    metadata = {**task.metadata, **answer.metadata, "task": task.id}
+    metadata = {"task": task.id, **task.metadata, **answer.metadata}
     return DataItem(
         answer.text,
         ground_truth=answer.labels,

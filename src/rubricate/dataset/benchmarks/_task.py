@@ -167,7 +167,7 @@ def criterion_of(entry: Any, weights: Mapping[str, float] | None = None) -> dict
         criterion["weight"] = next(iter(values.values()))
     tags = rest.pop("tags", None) or []
     if isinstance(tags, Mapping):  # RubricHub's: the verifier and its function
-        tags = [f"{key}:{value}" for key, value in tags.items() if isinstance(value, str)]
+        tags = [f"{key}:{text}" for key, text in tags.items() if isinstance(text, str) and text]
     if not isinstance(tags, list | tuple) or not all(isinstance(tag, str) for tag in tags):
         raise InputError(f"expected a list of texts, found {shown(tags)}", path=("tags",))
     tags = [*tags, *_axes(rest)]
