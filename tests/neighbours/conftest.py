@@ -7,6 +7,7 @@ takes the network.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,10 +25,11 @@ def _made(home: Path, name: str, requirements: tuple[str, ...]) -> str:
         return str(python)
     home.mkdir(exist_ok=True)
     (home / "unfinished").touch()
-    for command in (
-        [sys.executable, "-m", "venv", str(home)],
-        [str(python), "-m", "pip", "install", "-q", *(requirements or (name,))],
-    ):
+    make, install = [sys.executable, "-m", "venv"], [str(python), "-m", "pip", "install"]
+    if uv := shutil.which("uv"):  # seconds instead of minutes
+        make = [uv, "venv", "--allow-existing", "--python", sys.executable]
+        install = [uv, "pip", "install", "--python", str(python)]
+    for command in ([*make, str(home)], [*install, "-q", *(requirements or (name,))]):
         done = subprocess.run(command, check=False, capture_output=True, text=True)
         if done.returncode:
             pytest.skip(f"{name} cannot be installed: {done.stderr[-200:]}")

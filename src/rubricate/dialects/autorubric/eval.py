@@ -187,7 +187,7 @@ class EvalResult:
             usage=usage,
             run_usage=usage,
             calls=usage.requests,
-            seconds=float(run.summary.get("seconds") or 0.0),
+            seconds=run.summary["usage"]["seconds"],
             rules=run.rules,
             items=Items(items),
             run_dir=folder,
@@ -289,53 +289,47 @@ class EvalRunner:
 
     async def run(self) -> EvalResult:
         """Grade the dataset, or continue the run in the folder of that name."""
-        return await _evaluated(self.dataset, self.grader, self.config)
+        stop, begin = asyncio.Event(), datetime.now(UTC)
+        check_type(self.grader, CriterionGrader, "a CriterionGrader", ("grader",))
+        name = self.config.experiment_name
+        folder = None if name is None else Path(self.config.experiments_dir) / name
 
+        def stop_if_failed(progress: Progress) -> None:
+            if self.config.fail_fast and progress.failed:
+                stop.set()
 
-async def _evaluated(
-    dataset: core.RubricDataset, grader: CriterionGrader, call: EvalConfig
-) -> EvalResult:
-    stop, begin = asyncio.Event(), datetime.now(UTC)
-    check_type(grader, CriterionGrader, "a CriterionGrader", ("grader",))
-    name = call.experiment_name
-    folder = None if name is None else Path(call.experiments_dir) / name
-
-    def stop_if_failed(progress: Progress) -> None:
-        if call.fail_fast and progress.failed:
-            stop.set()
-
-    listener = progress_line(stop_if_failed) if call.show_progress else stop_if_failed
-    options = replace(
-        grader.options(),
-        run_dir=folder,
-        fresh=not call.resume and folder is not None,
-        stop=stop,
-        on_progress=listener,
-    )
-    if call.max_concurrent_items is not None:
-        longest = max((len(item.rubric) for item in dataset.to_grade()), default=1)
-        at_once = call.max_concurrent_items * longest * len(grader.configs)
-        options = options.changed(concurrency=min(options.concurrency, at_once))
-    judge, voters = grader.to_judge()
-    try:
-        result = await grader.run(dataset, judge, options)
-    except RunStopped as stopped:
-        if not stop.is_set():
-            raise
-        raise _failed_fast(stopped.result) from None
-    if call.fail_fast and result.failed:
-        raise _failed_fast(result)
-    record = {
-        "started_at": begin.isoformat(),
-        "completed_at": datetime.now(UTC).isoformat(),
-        "normalize": grader.normalize,
-        "voters": voters,
-    }
-    if folder is not None:
-        whole = dataset.to_dict()
-        with Replacement(user_path(folder) / RECORD) as file:
-            file.write(json.dumps({**record, "dataset": whole}, default=str).encode())
-    return EvalResult.of(result, dataset.items, record, folder)
+        listener = progress_line(stop_if_failed) if self.config.show_progress else stop_if_failed
+        options = replace(
+            self.grader.options(),
+            run_dir=folder,
+            fresh=not self.config.resume and folder is not None,
+            stop=stop,
+            on_progress=listener,
+        )
+        if self.config.max_concurrent_items is not None:
+            longest = max((len(item.rubric) for item in self.dataset.to_grade()), default=1)
+            at_once = self.config.max_concurrent_items * longest * len(self.grader.configs)
+            options = options.changed(concurrency=min(options.concurrency, at_once))
+        judge, voters = self.grader.to_judge()
+        try:
+            result = await self.grader.run(self.dataset, judge, options)
+        except RunStopped as stopped:
+            if not stop.is_set():
+                raise
+            raise _failed_fast(stopped.result) from None
+        if self.config.fail_fast and result.failed:
+            raise _failed_fast(result)
+        record = {
+            "started_at": begin.isoformat(),
+            "completed_at": datetime.now(UTC).isoformat(),
+            "normalize": self.grader.normalize,
+            "voters": voters,
+        }
+        if folder is not None:
+            whole = self.dataset.to_dict()
+            with Replacement(user_path(folder) / RECORD) as file:
+                file.write(json.dumps({**record, "dataset": whole}, default=str).encode())
+        return EvalResult.of(result, self.dataset.items, record, folder)
 
 
 def _failed_fast(result: Any) -> RunStopped:

@@ -245,6 +245,7 @@ class MetricsResult:
     n_nominal_criteria: int
     n_samples: int
     cannot_assess_mode: str
+    na_mode: str = "exclude"
     warnings: list[str]
     bootstrap: BootstrapResults | None = None
     per_judge: dict[str, MetricsResult] | None = None
@@ -376,12 +377,13 @@ def compute_metrics(
     intervals = Bootstrap(n_bootstrap, seed=seed or 0, confidence=confidence_level)
 
     def of(judge: str | None = None) -> MetricsResult:
-        items = Items(
+        every = [
             ItemResult.scored(
                 labelled[item.id], _verdicts(item, judge), result.rules, index=item.index
             )
             for item in result.items
-        )
+        ]
+        items = Items(replace(item, labels=_applicable(item)) for item in every)
         report = agreement_report(
             replace(result, items=items),
             undecided=POLICIES[cannot_assess],  # type: ignore[arg-type]
@@ -393,6 +395,16 @@ def compute_metrics(
     if not per_judge or len(voters) < 2:
         return metrics
     return replace(metrics, per_judge={id: of(name) for name, (id, _) in voters.items()})
+
+
+def _applicable(item: ItemResult) -> dict[str, Verdict]:
+    """The labels of criteria that apply by the label and by the verdict."""
+    judged = ((label, item.criteria[name]) for name, label in item.labels.items())
+    return {
+        label.criterion: label
+        for label, verdict in judged
+        if "not_applicable" not in (label.status, verdict.status)
+    }
 
 
 def _verdicts(item: ItemResult, judge: str | None) -> dict[str, Verdict]:
@@ -409,16 +421,15 @@ def _metrics(
     rubrics = [item.rubric for item in items]
     order = list(dict.fromkeys(name for rubric in rubrics for name in rubric.names))
     each = [_figures(criterion, order, items) for criterion in report.criteria]
-    pairs = np.zeros((2, 2), dtype=int)
-    for figures in each:
-        if figures.criterion_type == "binary" and figures.confusion_matrix:
-            labels, matrix = figures.confusion_matrix.labels, figures.confusion_matrix.matrix
-            at = [labels.index(label) if label in labels else None for label in (MET, UNMET)]
-            for row, i in enumerate(at):
-                for column, j in enumerate(at):
-                    pairs[row, column] += 0 if i is None or j is None else matrix[i][j]
-    (both, missed), (wrong, neither) = pairs.tolist()
-    n, predicted, meant = int(pairs.sum()), both + wrong, both + missed
+    pairs = Counter(
+        (label.label, item.criteria[name].label)
+        for item in items
+        for name, label in item.labels.items()
+        if item.rubric.by_name[name].is_binary
+    )
+    answers = (MET, UNMET)
+    both, missed, wrong, neither = (pairs[row, column] for row in answers for column in answers)
+    n, predicted, meant = both + missed + wrong + neither, both + wrong, both + missed
     equal = _ratio(both + neither, n)
     chance = _ratio(predicted * meant + (n - predicted) * (n - meant), n * n)
     if not n:
@@ -436,7 +447,9 @@ def _metrics(
             both * neither - wrong * missed,
             math.sqrt(predicted * meant * (n - predicted) * (n - meant)),
         ),
-        confusion_matrix=ConfusionMatrix(pairs.tolist(), [MET, UNMET]) if n else None,
+        confusion_matrix=ConfusionMatrix([[both, missed], [wrong, neither]], [MET, UNMET])
+        if n
+        else None,
         macro_accuracy=_mean(figures.accuracy for figures in each),
         mean_kappa=_mean(figures.kappa for figures in each),
         mean_krippendorff_alpha=_mean(figures.krippendorff_alpha for figures in each),
@@ -610,10 +623,8 @@ def _intervals(report: AgreementReport, bootstrap: Bootstrap) -> BootstrapResult
             return None
         return estimate.low, estimate.high
 
-    every = report.stratified
-    single = report.criteria[0] if len(report.criteria) == 1 else None
-    accuracy = every.accuracy if every else single.accuracy if single else None
-    kappa = every.kappa if every else single.kappa if single else None
+    every = report.stratified or (report.criteria[0] if len(report.criteria) == 1 else None)
+    accuracy, kappa = (every.accuracy, every.kappa) if every else (None, None)
     rmse = ends(_score(report, "rmse"))
     return BootstrapResults(
         ends(accuracy), ends(kappa), rmse, bootstrap.resamples, bootstrap.confidence
@@ -637,6 +648,8 @@ def systematic_bias(
     from scipy import stats
 
     x, y = np.asarray(y_pred, dtype=float), np.asarray(y_true, dtype=float)
+    if paired and len(x) != len(y):
+        raise InputError(f"{len(x)} scores cannot be paired with {len(y)}")
     if len(x) < 2 or len(y) < 2:
         mean = float(x.mean() - y.mean()) if len(x) and len(y) else None
         return BiasResult(mean, None, False, None, _direction(mean), None, None, len(x))
@@ -666,11 +679,11 @@ def _direction(mean: float | None) -> str:
 
 @dataclass(frozen=True)
 class EMDResult:
-    """The distance between two samples."""
+    """The distance between two samples; None if one is empty."""
 
-    emd: float
-    mean_diff: float
-    std_diff: float
+    emd: float | None = None
+    mean_diff: float | None = None
+    std_diff: float | None = None
 
     @property
     def bias_direction(self) -> str:
@@ -678,13 +691,15 @@ class EMDResult:
         return {"positive": "higher", "negative": "lower"}.get(_direction(self.mean_diff), "none")
 
     @property
-    def bias_magnitude(self) -> float:
+    def bias_magnitude(self) -> float | None:
         """The distance between the means."""
-        return abs(self.mean_diff)
+        return None if self.mean_diff is None else abs(self.mean_diff)
 
     @property
     def interpretation(self) -> str:
         """The distance in words."""
+        if self.emd is None:
+            return "insufficient data"
         return next(words for most, words in _APART.items() if self.emd < most)
 
 
@@ -708,6 +723,8 @@ def earth_movers_distance(
     from scipy import stats
 
     x, y = np.asarray(dist1, dtype=float), np.asarray(dist2, dtype=float)
+    if not len(x) or not len(y):
+        return EMDResult()
     width = float(np.ptp(np.concatenate([x, y]))) if normalize else 1.0
     apart = (stats.wasserstein_distance(x, y), x.mean() - y.mean(), x.std() - y.std())
     return EMDResult(*(float(value) / (width or 1.0) for value in apart))
@@ -715,7 +732,7 @@ def earth_movers_distance(
 
 def wasserstein_distance(
     dist1: Sequence[float], dist2: Sequence[float], *, normalize: bool = True
-) -> float:
+) -> float | None:
     """Return only the distance of `earth_movers_distance`."""
     return earth_movers_distance(dist1, dist2, normalize=normalize).emd
 
@@ -743,41 +760,38 @@ def ks_test(sample1: Sequence[float], sample2: Sequence[float]) -> KSTestResult:
 
 @dataclass(frozen=True)
 class DistributionResult:
-    """The figures of a sample; the standard deviation is that with n - 1."""
+    """The figures of a sample; the standard deviation is that with n - 1. None if undefined."""
 
     n: int
-    mean: float
-    std: float
-    variance: float
-    min: float
-    max: float
-    median: float
-    q25: float
-    q75: float
-    iqr: float
-    skewness: float
-    kurtosis: float
     histogram: tuple[list[float], list[float]]
+    mean: float | None = None
+    std: float | None = None
+    variance: float | None = None
+    min: float | None = None
+    max: float | None = None
+    median: float | None = None
+    q25: float | None = None
+    q75: float | None = None
+    iqr: float | None = None
+    skewness: float | None = None
+    kurtosis: float | None = None
 
 
 def score_distribution(scores: Sequence[float], *, bins: int = 10) -> DistributionResult:
-    """Compute the figures of a sample of scores.
-
-    Raises:
-        InputError: there are fewer than two scores.
-    """
+    """Compute the figures of a sample of scores."""
     from scipy import stats
 
     x = np.asarray(scores, dtype=float)
-    if len(x) < 2:
-        raise InputError(f"a distribution needs at least two scores, found {len(x)}")
-    variance, (low, middle, high) = float(x.var(ddof=1)), np.quantile(x, [0.25, 0.5, 0.75]).tolist()
     counts, edges = np.histogram(x, bins=bins)
-    histogram = (counts.astype(float).tolist(), edges.tolist())
-    return DistributionResult(
-        n=len(x),
+    sample = DistributionResult(len(x), (counts.astype(float).tolist(), edges.tolist()))
+    if not len(x):
+        return sample
+    variance, varies = float(x.var(ddof=1)) if len(x) > 1 else None, np.ptp(x) > 0
+    low, middle, high = np.quantile(x, [0.25, 0.5, 0.75]).tolist()
+    return replace(
+        sample,
         mean=float(x.mean()),
-        std=math.sqrt(variance),
+        std=None if variance is None else math.sqrt(variance),
         variance=variance,
         min=float(x.min()),
         max=float(x.max()),
@@ -785,9 +799,8 @@ def score_distribution(scores: Sequence[float], *, bins: int = 10) -> Distributi
         q25=low,
         q75=high,
         iqr=high - low,
-        skewness=float(stats.skew(x)),
-        kurtosis=float(stats.kurtosis(x)),
-        histogram=histogram,
+        skewness=float(stats.skew(x)) if varies else None,
+        kurtosis=float(stats.kurtosis(x)) if varies else None,
     )
 
 

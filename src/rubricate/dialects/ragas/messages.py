@@ -20,35 +20,35 @@ class ToolCall(Document):
     """Its arguments."""
 
 
-class HumanMessage(Document):
-    """A message from the user."""
-
+class _Message(Document):
     content: str
-    """The text."""
+    """The text; a message of the model with tool calls may have an empty one."""
     metadata: dict[str, Any] | None = None
     """Further data; judges do not see it."""
+    type: str
+
+    def pretty_repr(self) -> str:
+        """Return the message as text, as `Human: ...`."""
+        return pretty_repr([self])
+
+
+class HumanMessage(_Message):
+    """A message from the user."""
+
     type: Literal["human"] = "human"
 
 
-class AIMessage(Document):
+class AIMessage(_Message):
     """A message from the model, with its tool calls."""
 
-    content: str
-    """The text; may be empty if there are tool calls."""
-    metadata: dict[str, Any] | None = None
-    """Further data; judges do not see it."""
     type: Literal["ai"] = "ai"
     tool_calls: list[ToolCall] | None = None
     """The tool calls."""
 
 
-class ToolMessage(Document):
+class ToolMessage(_Message):
     """The result of a tool call."""
 
-    content: str
-    """The text."""
-    metadata: dict[str, Any] | None = None
-    """Further data; judges do not see it."""
     type: Literal["tool"] = "tool"
 
 
@@ -58,12 +58,12 @@ AnyMessage = Annotated[HumanMessage | AIMessage | ToolMessage, Discriminator("ty
 _SPEAKERS = {"human": "Human", "ai": "AI", "tool": "ToolOutput"}
 
 
-def pretty_repr(messages: Sequence[HumanMessage | AIMessage | ToolMessage]) -> str:
+def pretty_repr(messages: Sequence[_Message]) -> str:
     """Return the conversation as text: `Human: ...`, `AI: ...`, `ToolOutput: ...`."""
     return render_turns(_turn(message) for message in messages)
 
 
-def _turn(message: HumanMessage | AIMessage | ToolMessage) -> Turn:
+def _turn(message: _Message) -> Turn:
     calls = (message.tool_calls or []) if isinstance(message, AIMessage) else []
     named = [(call.name, call.args) for call in calls]
     return Turn(_SPEAKERS[message.type], message.content, named)

@@ -1,6 +1,6 @@
 import asyncio
 from autorubric import Rubric, Criterion, CriterionVerdict, LLMConfig, EvaluationReport
-from autorubric.graders import CriterionGrader
+from autorubric.graders import CriterionGrader, Grader
 
 
 async def main():

@@ -31,3 +31,12 @@ print(
     verdict_to_string([M, U]),
     filter_cannot_assess([M, U, C, M], [M, C, U, U]),
 )
+for n in ([], [0.4], [0.5, 0.5]):
+    d = score_distribution(n)
+    print(d.n, d.mean, d.std, d.median, d.iqr, d.min, d.max)
+e = earth_movers_distance([], [])
+print(e.emd, e.interpretation, e.bias_direction, systematic_bias([], []).mean_bias)
+try:
+    print("taken", systematic_bias([0.1, 0.2], [0.1]))
+except ValueError:
+    print("not paired")

@@ -83,6 +83,7 @@ async def main():
         loaded.item_results[2].report.report[0].final_verdict,
         loaded.item_results[2].report.report[0].criterion.name,
     )
+    print(loaded.timing_stats.total_duration_seconds > 0, loaded.timing_stats.items_per_second > 0)
 
 
 asyncio.run(main())

@@ -20,5 +20,5 @@ s = MultiTurnSample(
     ],
     reference="ok",
 )
-print(s.pretty_repr())
+print(s.pretty_repr(), [m.pretty_repr() for m in s.user_input])
 print(asyncio.run(RubricsScore(llm=llm).multi_turn_ascore(s)))

@@ -14,7 +14,7 @@ from rubricate.dialects._options import DialectOptions, graded
 from rubricate.dialects.autorubric._criteria import ShownEnum
 from rubricate.dialects.autorubric._reports import EnsembleEvaluationReport, Voters, report_of
 from rubricate.dialects.autorubric.llm import LLMConfig
-from rubricate.dialects.autorubric.rubric import Rubric
+from rubricate.dialects.autorubric.rubric import Grader as Grader, Rubric
 from rubricate.errors import InputError
 from rubricate.judge import Asking, Examples, Judge, Panel, named_judge
 from rubricate.rubric import Scoring, Verdict
