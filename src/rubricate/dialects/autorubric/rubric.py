@@ -96,15 +96,14 @@ class Rubric(core.Rubric):
     def _from_open_file(cls, file: IO[str] | IO[bytes]) -> Rubric:
         name = getattr(file, "name", None)
         place = Path(name) if isinstance(name, str) else Path("file")
-        try:
-            text = file.read()
-            text = text.decode("utf-8-sig") if isinstance(text, bytes) else text
+        with errors_within(file=place):
+            try:
+                text = file.read()
+                text = text.decode("utf-8-sig") if isinstance(text, bytes) else text
+            except UnicodeDecodeError:
+                raise InputError("is not UTF-8 text; save it as UTF-8") from None
             parse = PARSERS.get(place.suffix.lower())
             return cls.from_dict(parse(text) if parse else _of_any_format(place, text))
-        except UnicodeDecodeError:
-            raise InputError("is not UTF-8 text; save it as UTF-8", file=place) from None
-        except InputError as error:
-            raise error.within(file=place) from None
 
     async def grade(
         self,

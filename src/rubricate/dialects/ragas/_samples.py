@@ -21,7 +21,7 @@ from rubricate.dialects.ragas.messages import (
     ToolMessage,
     pretty_repr,
 )
-from rubricate.errors import InputError, shown, extra_needed, check_type
+from rubricate.errors import InputError, shown, extra_needed, check_type, errors_within
 
 if TYPE_CHECKING:
     import pandas
@@ -217,20 +217,15 @@ class EvaluationDataset:
         """
         samples: list[Sample] = []
         for index, row in enumerate(data):
-            try:
+            with errors_within("samples", index):
                 samples.append(sample_of(row))
-            except InputError as error:
-                raise error.within(("samples", index)) from None
         return cls(samples, name=name)
+
+    from_dict = from_list
 
     def to_list(self) -> list[dict[str, Any]]:
         """Return a dict for each sample with the fields that it has."""
         return [sample.to_dict() for sample in self.samples]
-
-    @classmethod
-    def from_dict(cls, data: Sequence[Any], *, name: str | None = None) -> EvaluationDataset:
-        """Alias of `from_list`."""
-        return cls.from_list(data, name=name)
 
     @classmethod
     def from_hf_dataset(cls, dataset: Any, *, name: str | None = None) -> EvaluationDataset:
@@ -281,12 +276,8 @@ class EvaluationDataset:
             writer = csv.DictWriter(file, self.features(), lineterminator="\n")
             writer.writeheader()
             for row in self.to_list():
-                writer.writerow(
-                    {
-                        name: value if isinstance(value, str) else json.dumps(value)
-                        for name, value in row.items()
-                    }
-                )
+                other = {name: value for name, value in row.items() if not isinstance(value, str)}
+                writer.writerow(row | {name: json.dumps(value) for name, value in other.items()})
 
     @classmethod
     def from_pandas(cls, table: pandas.DataFrame) -> EvaluationDataset:
