@@ -261,11 +261,14 @@ def _certificate(figures: CertificateFigures) -> Paragraph:
 
 
 def _heading(summary: Summary) -> str:
-    what = f"{summary.dataset or 'dataset'}: {summary.items} items"
+    items = "1 item" if summary.items == 1 else f"{summary.items} items"
+    what = f"{summary.dataset or 'dataset'}: {items}"
     if any(figures.only_number for figures in summary.criteria):
         count = sum(summary.verdicts.values())
         return f"{what} with {count} criteria of their own, judged by {summary.judge}"
-    return f"{what} x {len(summary.criteria)} criteria, judged by {summary.judge}"
+    count = len(summary.criteria)
+    criteria = "1 criterion" if count == 1 else f"{count} criteria"
+    return f"{what} x {criteria}, judged by {summary.judge}"
 
 
 def _criteria_table(summary: Summary, answers: bool) -> Table:
