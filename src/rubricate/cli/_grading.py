@@ -35,7 +35,7 @@ from rubricate.judge import (
 )
 from rubricate.options import GradingOptions
 from rubricate.rubric import Criterion, Rubric
-from rubricate.run import INTERRUPTED, Plan, RunOptions, has_journal, shard_folder
+from rubricate.run import Plan, RunOptions, has_journal, shard_folder
 from rubricate.run.results import OtherRunError, Summary
 from rubricate.settings import options_of, part
 from rubricate.streaming import ResultStream
@@ -111,13 +111,7 @@ def graded(settings: GradeSettings) -> int:
         summary = with_gates(summary, certificate, settings, run_dir, judge)
     _print_summary(summary, settings)
     _print_what_is_left(summary, settings, run_dir, notes)
-    code = exit_code(
-        run_dir,
-        stopped=summary.stopped,
-        interrupted=summary.stopped == INTERRUPTED,
-        failed=summary.unanswered,
-        nothing_judged=summary.stopped is not None and summary.nothing_judged,
-    )
+    code = exit_code(run_dir, summary)
     if not settings.quiet:
         print_next_of_run(summary, settings, run_dir)
     if summary.thresholds is None and summary.certificate is None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rubricate.analysis import JudgedReport
     from rubricate.cli._run_dirs import OnProgress, RunDir
     from rubricate.run import RunEstimate
+    from rubricate.run.results import Outcome
 
 _T = TypeVar("_T")
 NO_JUDGE = (
@@ -87,23 +88,21 @@ def _cache(cache: str | Path | None, no_cache: bool, journal: str | None) -> str
     return folder if os.access(folder, os.W_OK) else None  # the home folder may be read-only
 
 
-def exit_code(
-    run_dir: Path,
-    *,
-    stopped: object | None,
-    interrupted: bool,
-    failed: int | bool,
-    nothing_judged: bool = False,
-) -> int:
+def exit_code(run_dir: Path, outcome: Outcome | RunStopped) -> int:
     """The exit code of a run after its results were printed; why it ended early goes to stderr.
 
     Args:
         run_dir: the run folder.
-        stopped: why the run ended early; None if it did not.
-        interrupted: whether the user stopped it.
-        failed: whether any verdict failed.
-        nothing_judged: whether no verdict has an answer.
+        outcome: what came of it, or why it ended early.
     """
+    from rubricate.run import INTERRUPTED
+
+    if isinstance(outcome, RunStopped):
+        failed, nothing_judged, stopped = 0, False, str(outcome)
+    else:
+        failed, nothing_judged = outcome.unanswered, outcome.nothing_judged
+        stopped = outcome.stopped or ""
+    interrupted = stopped == INTERRUPTED or getattr(outcome, "interrupted", False)
     pending = ""
     if (run_dir / "batches").is_dir():
         from rubricate.judge import batches_in
@@ -113,7 +112,7 @@ def exit_code(
             count = sum(len(batch.rows) for batch in out)
             lists = f"`rubricate batches {run_dir}` lists them"
             pending = f" {count} requests are out in batches; {lists}." if out else ""
-    if stopped is None:
+    if not stopped:
         if pending:
             sys.stderr.write(f"This run is complete.{pending}\n")
         return ExitCode.SOME_FAILED if failed else ExitCode.FINE
@@ -121,7 +120,7 @@ def exit_code(
     if interrupted:
         sys.stderr.write(f"Interrupted. {resume}{pending}\n")
         return ExitCode.INTERRUPTED
-    why = one_line(str(stopped)).rstrip(".")
+    why = one_line(stopped).rstrip(".")
     if is_out(stopped):
         why = why.partition(": ")[2]
         sys.stderr.write(
@@ -187,7 +186,7 @@ def until_stopped(
     try:
         return watched(work, settings)
     except RunStopped as stopped:
-        return exit_code(folder, stopped=stopped, interrupted=stopped.interrupted, failed=False)
+        return exit_code(folder, stopped)
 
 
 def print_judged(
@@ -205,8 +204,6 @@ def print_judged(
         settings: says how to print the report.
         results: a JSON Lines file of the run folder for the key `results` of the JSON output.
     """
-    from rubricate.run import INTERRUPTED
-
     if not settings.quiet:
         folder.announce()
     report = watched(lambda show, stop: judge(folder.progress(show), stop), settings)
@@ -217,10 +214,4 @@ def print_judged(
         print_json(report.model_dump(mode="json"), lines)
     elif not settings.quiet:
         print(report.without_the_error())
-    return exit_code(
-        folder.path,
-        stopped=report.stopped,
-        interrupted=report.stopped == INTERRUPTED,
-        failed=report.unanswered,
-        nothing_judged=report.nothing_judged,
-    )
+    return exit_code(folder.path, report)

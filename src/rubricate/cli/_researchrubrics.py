@@ -164,13 +164,7 @@ def researchrubrics(settings: ReportSettings) -> int:
         batch = watched(graded, settings)
     chosen.claim()
     _show(batch, output.path, settings)
-    result = batch.result
-    return exit_code(
-        run_dir,
-        stopped=result.stopped,
-        interrupted=result.interrupted,
-        failed=result.failed,
-    )
+    return exit_code(run_dir, batch.summary)
 
 
 def _rescore(settings: ReportSettings, results: str) -> int:
