@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from rubricate.analysis import Items, Result
 from rubricate.choosing import chosen_calibrator, chosen_dataset, chosen_judge, chosen_rubric
 from rubricate.dataset import DataItem, RubricDataset, read_context
-from rubricate.errors import RunStopped
+from rubricate.errors import RunStopped, errors_within
 from rubricate.options import GradingOptions, JudgingOptions
 from rubricate.run import ItemResult, Plan, RunEstimate, RunFacts
 from rubricate.run import estimate as estimate_run
@@ -185,7 +185,9 @@ async def agrade_one(call: GradeOneCall) -> ItemResult:
         InputError: something given cannot be used; nothing has been sent.
         RunStopped: there was no point in going on, such as with a refused key.
     """
-    rubric, context = chosen_rubric(call.rubric), read_context(call.context)
+    rubric = chosen_rubric(call.rubric)
+    with errors_within("context"):
+        context = read_context(call.context)
     item = DataItem(call.submission, reference_submission=call.reference, context=context)
     dataset = RubricDataset(call.prompt, rubric, [item])
     options = part(JudgingOptions, call)

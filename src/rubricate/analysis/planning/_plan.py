@@ -10,7 +10,7 @@ from functools import partial
 from scipy import special
 
 from rubricate._spelling import unknown_word
-from rubricate.analysis._finished import finished_run
+from rubricate.analysis._finished import RunLike, finished_run
 from rubricate.analysis.planning._designs import (
     PRECISE,
     Design,
@@ -166,8 +166,15 @@ def _cell(point: PlanPoint, name: str) -> str:
     return figure(value, 3) if isinstance(value, float) else str(value)
 
 
-@takes(PlanCall)
-def plan_report(options: PlanCall) -> PlanReport:
+class PlanReportCall(PlanCall, kw_only=False):
+    """What `plan_report` is called with."""
+
+    run: RunLike | None = None  # type: ignore[assignment]
+    other: RunLike | None = None  # type: ignore[assignment]
+
+
+@takes(PlanReportCall)
+def plan_report(call: PlanReportCall) -> PlanReport:
     """Compute how many items and labels a figure needs, or what N items achieve.
 
     The goal is a `half_width` of an interval, or, with probability `power`, `at_least` (a lower end
@@ -183,7 +190,7 @@ def plan_report(options: PlanCall) -> PlanReport:
 
     Args:
         figure: `accuracy`, `sensitivity`, `specificity`, `kappa`, `mean`, `ppi` or `comparison`.
-        run: a run to base the plan on, from `read_run`, with labels if the figure needs them.
+        run: a run to base the plan on, or its folder, with labels if the figure needs them.
         other: for a comparison, the second run of the same items.
         on_simulation: callback: `(items)`, before data sets of this size are simulated.
 
@@ -191,11 +198,12 @@ def plan_report(options: PlanCall) -> PlanReport:
         InputError: an assumption is neither set nor available from the run, or a number is out of
             range.
     """
-    if options.figure not in FIGURES:
-        unknown = unknown_word("figure", options.figure, FIGURES)
+    if call.figure not in FIGURES:
+        unknown = unknown_word("figure", call.figure, FIGURES)
         raise InputError(f"{unknown}; the figure comes first, then the run")
-    runs = {name: run for name in ("run", "other") if (run := getattr(options, name)) is not None}
-    options = options.changed(**{name: finished_run(run) for name, run in runs.items()})
+    runs = {name: run for name in ("run", "other") if (run := getattr(call, name)) is not None}
+    runs = {name: finished_run(run) for name, run in runs.items()}
+    options = PlanCall(**{**vars(call), **runs})
     _check(options)
     ways, (requests, cost, source) = designs(options), _price_of(options)
     main, simulations = ways[0], _simulations(options)

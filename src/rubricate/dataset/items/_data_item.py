@@ -126,13 +126,10 @@ def _document(value: Any, path: tuple[int, ...]) -> ContextDocument:
     if isinstance(value, str):
         return ContextDocument(value)
     if not isinstance(value, Mapping) or not isinstance(value.get("text"), str):
-        problem = f"a document of the context is a text, or {{title, text}}; found {shown(value)}"
-        raise InputError(problem, path=path)
+        raise InputError(f"expected a text, or {{title, text}}, found {shown(value)}", path=path)
     title = value.get("title")
     if value.keys() - KEYS or not isinstance(title, str | None):
-        raise InputError(
-            "a document of the context is a text, or {title, text} with nothing else", path=path
-        )
+        raise InputError("expected a text, or {title, text} with nothing else", path=path)
     return ContextDocument(value["text"], title)
 
 

@@ -10,7 +10,7 @@ import time
 import traceback
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 from rubricate.errors import InputError, ModelError, described
@@ -42,8 +42,8 @@ class PythonModel(Model):
             use in a process, so that a callable that records its calls stays the same.
 
     Raises:
-        InputError: the callable does not take one argument, or cannot return a reply: it is a
-            builtin such as `print`, or its annotation says so.
+        InputError: the callable does not take one argument, or cannot return a reply: it is
+            `print`, or its annotation says so.
     """
 
     is_local = True
@@ -68,8 +68,7 @@ class PythonModel(Model):
         except ValueError:  # a function in C may have no signature
             pass
         returns = getattr(returns, "__name__", str(returns))
-        is_builtin = getattr(function, "__module__", None) == "builtins"  # such as print
-        if is_builtin or returns in ("None", "bool", "int", "float"):
+        if cast("object", function) is print or returns in ("None", "bool", "int", "float"):
             raise InputError(f"{self.name} cannot judge, because of what it returns: {_WANTED}")
 
     def fingerprint(self) -> dict[str, Any]:
