@@ -241,7 +241,7 @@ def test_what_was_sent_and_received_is_folded_behind_each_verdict(folder, show):
     assert page.locator("#item pre:not([tabindex])").count() == 0  # scrolled by keyboard, too
     with Conversations(folder / "run") as kept:
         rows = next(
-            item.rows for item in read_run(folder / "run").items() if item.item == "failing-1"
+            item.rows for item in read_run(folder / "run").items if item.item == "failing-1"
         )
         for place, row in enumerate(rows):
             if place:

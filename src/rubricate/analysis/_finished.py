@@ -164,8 +164,9 @@ class FinishedRun(Tabular):
                     )
             yield rows
 
+    @property
     def items(self) -> Iterator[FinishedItem]:
-        """Yield the items with texts and verdicts, in the dataset's order, one at a time.
+        """The items with texts and verdicts, in the dataset's order, read one at a time.
 
         Raises:
             InputError: a file is missing or damaged, or the results belong to another rubric.

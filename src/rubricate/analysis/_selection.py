@@ -86,7 +86,7 @@ class Selection(Report):
         return self.run.summary.get("agreement") is not None
 
     def __iter__(self) -> Iterator[FinishedItem]:
-        for item in self.run.items():
+        for item in self.run.items:
             if self.items and item.item not in self.items:
                 continue
             known = self.run.rubric_of(item.item).by_name

@@ -109,7 +109,7 @@ class PageData:
                     if has_journal(run.path):
                         missing = str(error)
                 items = PageItems(chunks, pairs, texts, sent)
-                for item in run.items():
+                for item in run.items:
                     items.add(item, run.rubric_of(item.item))
                 items.flush()
             for name, data in _index(items, comparison):

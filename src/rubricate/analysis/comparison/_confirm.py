@@ -357,7 +357,7 @@ def same_questions(
     can change an answer.
     """
     by_item, of_item = _by_item(wanted), {}
-    for finished in run.items() if by_item else ():
+    for finished in run.items if by_item else ():
         if finished.item not in by_item or finished.submission is None:
             continue
         data = finished.data()
