@@ -87,3 +87,18 @@ def test_only_the_items_that_are_named_are_labelled(write_dataset):
     session = LabelSession(file, items=[second])
     assert [line["id"] for line in session.overview("ada")["items"]] == [second]
     assert session.progress() == (1, 1)
+
+
+def test_what_code_decides_is_not_asked_about(write_dataset):
+    rubric = [
+        {"name": "right", "requirement": "Is right"},
+        {"name": "digits", "kind": "regex", "pattern": "[0-9]"},
+    ]
+    items = [{"submission": "1", "description": "", "annotations": {"ada": {"right": "MET"}}}]
+    session = LabelSession(LabelFile(write_dataset(rubric=rubric, items=items)))
+    (line,) = session.overview("ada")["items"]
+    assert (line["labelled"], line["criteria"], session.progress()) == (1, 1, (1, 1))
+    assert [asked["criterion"] for asked in session.item(line["id"], "ada")["questions"]] == [
+        "right"
+    ]
+    session.review(line["id"], "ada")  # all that is asked about has a label

@@ -148,8 +148,8 @@ class LabelSession:
         return {
             "id": entry.id,
             "description": entry.data.description,
-            "labelled": len(self._own(entry, annotator)),
-            "criteria": len(entry.rubric),
+            "labelled": len(self._own(entry, annotator).keys() & _asked(entry)),
+            "criteria": len(_asked(entry)),
         }
 
     def item(self, item: str, annotator: str) -> dict[str, Any]:
@@ -164,8 +164,8 @@ class LabelSession:
             "submission": entry.data.submission,
             "guidelines": entry.rubric.guidelines,
             "questions": [
-                {**_question(criterion), "path": entry.rubric.paths[criterion.name]}
-                for criterion in entry.rubric
+                {**_question(entry.rubric.by_name[name]), "path": entry.rubric.paths[name]}
+                for name in _asked(entry)
             ],
             "labels": self._own(entry, annotator),
             "reviewed": (annotator, entry.id) in self._seen,
@@ -201,7 +201,7 @@ class LabelSession:
                     "why": people[name].reason if name in people else None,
                     "decided": decided.get(name),
                 }
-                for name in entry.rubric.names
+                for name in _asked(entry)
             },
         }
 
@@ -242,18 +242,24 @@ class LabelSession:
     def progress(self) -> tuple[int, int]:
         """The numbers of completely labelled items and of all items."""
         entries = [*self._ordered()]
-        return sum(len(entry.labels()) == len(entry.rubric) for entry in entries), len(entries)
+        return sum(entry.labels().keys() >= {*_asked(entry)} for entry in entries), len(entries)
 
     def _own(self, entry: Item, annotator: str) -> dict[str, str]:
         own = entry.data.annotations.get(annotator, {})
         return {name: str(label) for name, label in own.items() if label is not None}
 
     def _complete(self, entry: Item, annotator: str) -> bool:
-        return len(self._own(entry, annotator)) == len(entry.rubric)
+        return self._own(entry, annotator).keys() >= {*_asked(entry)}
 
     def _something_to_show(self, entry: Item, annotator: str) -> bool:
         others = [name for name in entry.data.annotations if name != annotator]
         return entry.id in self._judged or bool(others) or entry.data.ground_truth is not None
+
+
+def _asked(entry: Item) -> list[str]:
+    """The criteria that annotators label: those that need a judge, unless code computes all."""
+    names = [criterion.name for criterion in entry.rubric if criterion.needs_judge]
+    return names or entry.rubric.names
 
 
 def checked_name(annotator: str) -> str:
