@@ -205,30 +205,22 @@ def _our_name(option: str) -> str:
     an error.
     """
     ours = {
-        "--model": "--judge",
-        "--retries": "--attempts",
-        "--max-retries": "--attempts",
-        "--threads": "--concurrency",
-        "--max-concurrency": "--concurrency",
-        "--max-connections": "--concurrency",
-        "--n": "--limit",
-        "--max-samples": "--limit",
-        "--endpoint": "--base-url",
-        "--api-base": "--base-url",
-        "--output": "--run-dir",
-        "--output-dir": "--run-dir",
-        "--ignore-labels": "--map 'ignore=label.*'",
-        "--prompt": "--map prompt=COLUMN",
-        "--submission": "--map submission=COLUMN",
-        "--reference": "--map reference=COLUMN",
-        "--columns": "--map submission=COLUMN,prompt=COLUMN",
-        "--provider": "--judge PROVIDER/MODEL",
-        "--system-prompt": "--judge-prompt",
-        "--api-key": "--judge; its key comes from the environment: see rubricate judges",
-        "--top-p": "--model-options top_p=0.9",
-        "--reasoning-effort": "--model-options reasoning_effort=high",
+        "--judge": "--model",
+        "--judge PROVIDER/MODEL": "--provider",
+        "--judge; its key comes from the environment: see rubricate judges": "--api-key",
+        "--judge-prompt": "--system-prompt",
+        "--attempts": "--retries --max-retries",
+        "--concurrency": "--threads --max-concurrency --max-connections",
+        "--limit": "--n --max-samples",
+        "--base-url": "--endpoint --api-base",
+        "--run-dir": "--output --output-dir",
+        "--map 'ignore=label.*'": "--ignore-labels",
+        f"--map {option[2:]}=COLUMN": "--prompt --submission --reference",
+        "--map submission=COLUMN,prompt=COLUMN": "--columns",
+        "--model-options top_p=0.9": "--top-p",
+        "--model-options reasoning_effort=high": "--reasoning-effort",
     }
-    return ours.get(option, "")
+    return next((own for own, others in ours.items() if option in others.split()), "")
 
 
 class _Command(TyperCommand):
