@@ -162,6 +162,11 @@ MISTAKES = [
     rubric("lines without a dash", ("begin each line with '- '",), "Says sorry\nIs short\n"),
     rubric("a key twice", (":1:13", "keep one"), "- {name: a, name: b, requirement: x}"),
     rubric("two documents", (":2", "---"), "- Says sorry\n---\n- Is short\n"),
+    rubric(
+        "other names for a scale",
+        ("'a'", "scale: [1, 5]"),
+        "- name: a\n  requirement: x\n  min: 1\n  max: 5\n",
+    ),
     rubric("grades as values", ("'a'", "scale: 5"), GRADES),
     rubric("settings as a rubric", ("--config",), "data: a.csv\nrubric: b.yaml\n"),
     shell("a rubric as settings", ("rubric.yaml", "--rubric"), "grade --config rubric.yaml"),

@@ -186,6 +186,9 @@ def _refuse_keys_of_other_kinds(kind_class: type[Criterion], data: Mapping[str, 
         raise InputError(
             "levels, low and high belong to criteria of the kind scale: " + _meant("scale", written)
         )
+    least, most = data.get("min"), data.get("max")
+    if written is None and isinstance(least, int) and isinstance(most, int):
+        raise InputError(f"answers from min to max are written as scale: [{least}, {most}]")
     for key in (key for key, value in data.items() if key not in own and value is not None):
         for kind, other in kinds().items():
             if kind != "binary" and key in vars(other).get("telltale", ()):
