@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import random
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 
 import rubricate
-from rubricate import Criterion, DataItem, Rubric, RubricDataset
+from rubricate import Criterion, DataItem, Rubric, RubricDataset, ScaleCriterion
 from rubricate.analysis import read_run
 from rubricate.report import write_report
 from rubricate.run.results import Conversations
@@ -206,6 +209,84 @@ def test_items_are_filtered_searched_and_sorted(show):
     page.click("#columns summary")
     page.click("#choose >> text=source")
     assert "source" not in page.inner_text("#grid thead")
+
+
+def test_each_bar_and_point_opens_the_items_that_it_counts(tmp_path, new_page):
+    rules = [
+        Rule(submission=f"text {n}", criterion="deep", verdict=n % 4 * 33 + 1) for n in range(9)
+    ]
+    rules += [Rule(submission=f"text {n}", probabilities={"MET": n / 9}) for n in range(1, 9)]
+    items = [
+        DataItem(f"text {n}", id=f"i{n}", ground_truth=[n % 3 * 50, ["MET", "UNMET"][n % 2]])
+        for n in range(9)
+    ]
+    rubric = Rubric(
+        [
+            ScaleCriterion(name="depth", requirement="How deep?", low=0, high=100),
+            Criterion(requirement="Is so"),
+        ]
+    )
+    with ScriptedEndpoint([*rules, Rule(verdict="MET")]) as endpoint:
+        rubricate.grade(
+            RubricDataset("?", rubric, items),
+            "m",
+            base_url=endpoint.url,
+            run_dir=tmp_path / "run",
+            cache=None,
+            mode="probability",
+        )
+    write_report(tmp_path / "run", tmp_path / "page.html", bootstrap=Bootstrap(resamples=20))
+    page = new_page((tmp_path / "page.html").as_uri())
+    links = page.eval_on_selector_all(
+        "svg a", "links => links.map((a) => [a.getAttribute('href'), a.getAttribute('aria-label')])"
+    )
+    by_filter = {name for href, _ in links for name, _ in parse_qsl(href.partition("?")[2])}
+    assert by_filter == {
+        *("criterion", "verdict", "score", "human_score", "value", "human_value", "human"),
+        *("only", "probability_met", "seconds"),
+    }
+    for href, label in links:
+        page.evaluate("href => { location.hash = href; }", href)
+        count = int(re.findall(r"\d+", label)[-1])
+        if "seconds" in href:  # counts judgements, and an item has two
+            assert names(page)
+        else:
+            assert len(names(page)) == count, (href, label)
+    page.locator("#behind button").first.click()
+    assert page.locator("#behind button").all_inner_texts() == ["score: 0.51 ✕"]
+    page.click("#clear")
+    assert len(names(page)) == 9
+
+
+def test_the_rows_that_the_filter_leaves_are_a_csv_file_without_formulas(tmp_path, new_page):
+    texts = ["=1+1", "+1+1", "@SUM(1)", "-cmd", "\t=1", 'a "b", c\nd', "-5", "left out"]
+    items = [
+        DataItem(text, id=f"{text[:1].strip()}i{n}", metadata={"=field": text, "n": -n})
+        for n, text in enumerate(texts)
+    ]
+    dataset = RubricDataset("=1+1", Rubric([Criterion(name="=c", requirement="Is so")]), items)
+    reason = "=HYPERLINK(0)"
+    rules = [Rule(submission="left out", verdict="UNMET"), Rule(verdict="MET", reason=reason)]
+    with ScriptedEndpoint(rules) as endpoint:
+        run = tmp_path / "run"
+        rubricate.grade(dataset, "m", base_url=endpoint.url, run_dir=run, cache=None)
+    write_report(run, tmp_path / "page.html", bootstrap=Bootstrap(resamples=20))
+    page = new_page((tmp_path / "page.html").as_uri() + "#/items?verdict=MET&sort=-item")
+    with page.expect_download() as download:
+        page.click("#csv")
+    download.value.save_as(tmp_path / "page.csv")
+    read_run(run).to_csv(tmp_path / "export.csv", by="item")
+    saved, exported = (
+        list(csv.DictReader((tmp_path / name).read_text("utf-8-sig").splitlines(keepends=True)))
+        for name in ("page.csv", "export.csv")
+    )
+    by_item = {row["item"]: row for row in exported}
+    assert len(saved) == 7
+    assert [row["item"] for row in saved] != sorted(row["item"] for row in saved)
+    for row in saved:
+        assert row.pop("reason.=c") == f"'{reason}"
+        row["item_score.value"] = str(float(row["item_score.value"]))
+        assert row == {name: by_item[row["item"]][name] for name in row}
 
 
 def test_quotes_are_marked_where_they_stand_and_invented_ones_are_not(show):

@@ -81,7 +81,9 @@ def test_two_runs_of_the_list_are_compared(tmp_path, run_command, serve_page, ne
     page = new_page(serve_page("view", "runs")[1])
     rows = page.locator("tbody tr").all_inner_texts()
     assert [row.split()[0] for row in rows] == ["after", "before"]
-    assert page.locator("figure svg circle").count() == 2  # over time
+    named = page.locator("figure svg a, figure li a").all()  # over time: points and names
+    assert len({link.get_attribute("href") for link in named}) == 2
+    assert len(named) == 4
     page.fill("#search", "BEFORE")
     assert page.locator("tbody:visible").count() == 1
     page.fill("#search", "")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,7 @@ from rubricate.views import (
     estimate_text,
     figure,
     histogram,
+    items_address,
     pairs_plot,
     reliability_plot,
 )
@@ -151,6 +153,7 @@ def scores_plot(
             _counts(_drawn(judged)),
             {place: f"{place:g}" for place in QUARTERS},
             label="how many items have which score",
+            links=_links("score"),
             outline=_counts(_drawn(people)) if people else None,
             marks=marks,
             band=band,
@@ -182,7 +185,9 @@ def agreement_plots(run: FinishedRun, report: AgreementReport) -> list[Plot]:
         human = run.human_scores
         pairs = [(human.get(item), score) for item, score in run.item_scores.items()]
         caption = f"n {report.scores.n}, correlation {_short(report.scores.figures['pearson'])}"
-        plots.append(Plot("item scores", pairs_plot(_counted(pairs), "item scores"), caption))
+        address = items_address() + "human_score={:g}&score={:g}"
+        drawn = pairs_plot(_counted(pairs), "item scores", address)
+        plots.append(Plot("item scores", drawn, caption))
     return plots
 
 
@@ -197,11 +202,14 @@ def _agreement_plot(run: FinishedRun, criterion: CriterionAgreement) -> Plot:
     if isinstance(agreement, LabelAgreement):
         accuracy, kappa = _short(criterion.accuracy), _short(criterion.kappa)
         caption = f"n {agreement.n}, accuracy {accuracy}, kappa {kappa}"
-        return Plot(criterion.name, confusion_grid(agreement.labels, agreement.confusion), caption)
+        drawn = confusion_grid(criterion.name, agreement.labels, agreement.confusion)
+        return Plot(criterion.name, drawn, caption)
     pairs = [(row.human_value, row.value) for row in run.rows if row.criterion == criterion.name]
     caption = f"n {agreement.n}, correlation {_short(agreement.figures['pearson'])}"
     label = f"{criterion.name}: judge against human"
-    drawn = pairs_plot(_counted(pairs), label, _steps(run.criteria.get(criterion.name)))
+    address = items_address(criterion=criterion.name) + "&human_value={:g}&value={:g}"
+    steps = _steps(run.criteria.get(criterion.name))
+    drawn = pairs_plot(_counted(pairs), label, address, steps)
     return Plot(criterion.name, drawn, caption)
 
 
@@ -217,10 +225,23 @@ def _counted(
 ) -> Counter[tuple[float, float]]:
     """Count the pairs of values by human and judge, rounded to two decimal places."""
     return Counter(
-        (round(human, 2), round(judge, 2))
+        (round(human + 1e-9, 2), round(judge + 1e-9, 2))  # as `grid.js` does: ties go up
         for human, judge in pairs
         if human is not None and judge is not None
     )
+
+
+def _links(name: str, highest: float = 1.0, last: str = "") -> list[tuple[str, str]]:
+    """The name of each bin, and the address of its items.
+
+    The first bin has no lower bound, and the last one has the upper bound `last`, if any.
+    """
+    edges = np.linspace(0.0, highest, BINS + 1)
+    bounds = ["", *(repr(float(edge)) for edge in edges[1:-1]), last]
+    return [
+        (f"{name} {start:.3g} to {end:.3g}", items_address(**{name: f"{low}~{high}"}))
+        for (start, end), (low, high) in zip(pairwise(edges), pairwise(bounds), strict=True)
+    ]
 
 
 def calibration_plot(report: AgreementReport) -> Plot | None:
@@ -256,6 +277,7 @@ def waiting_plot(waited: Sequence[float], what: str = "judgement") -> Plot | Non
             _counts(seconds, high),
             {place: f"{high * place:.2g}" for place in QUARTERS},
             label=f"how many {what}s took how long",
+            links=_links("seconds", high, repr(high)),
             marks={"median": middle / high, "95 %": slow / high},
             axis=f"seconds that a {what} waited for its answers",
         ),

@@ -95,6 +95,7 @@ class PageItems:
             verdicts.append(verdict)
         self.has_texts &= item.submission is not None
         first, score = item.rows[0], item.rows[0].item_score
+        bounds = score.lowest, score.highest
         self.entries.append(
             [
                 item.item,
@@ -115,14 +116,12 @@ class PageItems:
             "prompt": item.prompt,
             "submission": item.submission,
             "reference": item.reference,
+            "human_score": first.human_score,
             "context": item.context,
             "facts": [
                 *(f"{name} {figure(alone.value)}" for name, alone in first.judge_scores.items()),
-                *(
-                    [f"could be {ends(score.lowest, score.highest)}"]
-                    if score.lowest != score.highest
-                    else []
-                ),
+                *(f"{name} {figure(group.value)}" for name, group in first.groups.items()),
+                *(["could be " + ends(*bounds)] if bounds[0] != bounds[1] else []),
             ],
             "warnings": list(first.warnings.values()),
             "verdicts": verdicts,
@@ -154,6 +153,8 @@ class PageItems:
             "requirement": criterion.requirement,
             "note": criterion.note,
             "tone": tone(row.weight, row.value),
+            "probability_met": row.probability_met,
+            "seconds": row.usage.seconds or None,
             "facts": [f"weight {row.weight:g}", *row.facts(), *_usage_facts(row.usage)],
             "votes": [
                 {name: vote[name] for name in ("judge", "label", "reason", "error")}
@@ -168,7 +169,7 @@ class PageItems:
             error = str(pair.b.error or "").partition(": ")
             failure = error[0].replace("_", " ") + error[1] + error[2]
             shown["other"] = [pair.b.answer_text, pair.b.reason or failure]
-        return {key: value for key, value in shown.items() if value not in (None, [], {}, False)}
+        return {key: value for key, value in shown.items() if value or isinstance(value, float)}
 
     def _hold(self, item: bytes, sent: Any) -> None:
         self._waiting.append((orjson.Fragment(item), sent))

@@ -79,6 +79,8 @@ class RunLabels:
         criterion = self._run.rubric_of(row.item).by_name[row.criterion]
         return {
             "label": row.human_label,
+            "value": row.human_value,
+            "score": row.human_score,
             "reason": row.human_reason,
             "differs": differs_from_label(criterion, row),
         }

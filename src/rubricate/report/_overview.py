@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from rubricate.analysis import (
@@ -26,6 +27,7 @@ from rubricate.views import (
     Table,
     answers_bar,
     as_html,
+    items_address,
     number_help,
     score_range,
     value_bar,
@@ -52,7 +54,7 @@ def overview_of(run: FinishedRun, bootstrap: Bootstrap) -> dict[str, Any]:
     groups = run.grouping(None)
     group_of = None if groups is None else run.groups_by(groups)
     score = mean_score(scores, summary, groups=group_of, reach=run.reach)
-    on_all = summary.score.labelled == summary.score.scored
+    human = summary.score.human_mean if summary.score.labelled == summary.score.scored else None
     accuracy, kappa, n = (NOTHING, NOTHING, 0) if report is None else report.whole
     sections = [*summary.sections()][1:]  # the head of the page shows the first one
     in_card = {*summary.nothing(), *summary.problems()}
@@ -66,18 +68,12 @@ def overview_of(run: FinishedRun, bootstrap: Bootstrap) -> dict[str, Any]:
         )
         for figures in named
     }
-    every = report is not None and len(report.criteria) <= MOST_LINES
-    agreement = () if report is None else report.sections(every=every)
-    tables = [section for section in (*sections, *agreement) if isinstance(section, Table)]
+    every = () if report is None else report.sections(every=len(report.criteria) <= MOST_LINES)
+    tables = [section for section in (*sections, *every) if isinstance(section, Table)]
     return {
         "summary": summary,
         "score": score,
-        "range": score_range(
-            score,
-            summary.score.lowest,
-            summary.score.highest,
-            summary.score.human_mean if on_all else None,
-        ),
+        "range": score_range(score, summary.score.lowest, summary.score.highest, human),
         "accuracy": accuracy,
         "kappa": kappa,
         "agreement_n": n,
@@ -98,7 +94,7 @@ def overview_of(run: FinishedRun, bootstrap: Bootstrap) -> dict[str, Any]:
                 "cells": row.cells,
                 "drawings": {
                     "answers": answers_bar(_answers(figures, known[figures.name])),
-                    "value": value_bar(values[figures.name], _is_penalty(figures)),
+                    "value": value_bar(values[figures.name], (figures.weight or 0.0) < 0),
                 },
                 "value": values[figures.name],
             }
@@ -124,21 +120,21 @@ def overview_of(run: FinishedRun, bootstrap: Bootstrap) -> dict[str, Any]:
     }
 
 
-def _is_penalty(figures: CriterionFigures) -> bool:
-    return figures.weight is not None and figures.weight < 0
-
-
-def _answers(figures: CriterionFigures, criterion: Criterion) -> list[tuple[str, int, str]]:
+def _answers(figures: CriterionFigures, criterion: Criterion) -> list[tuple[str, int, str, str]]:
+    """The parts of a criterion's bar, with the addresses of their items."""
     parts = []
+    address = partial(items_address, criterion=figures.name)
     for label, count in figures.labels.items():
         if label != ABSTENTION:
             try:
                 value = criterion.value(label)
             except ValueError:  # a label of a criterion with this name on another item
                 value = None
-            parts.append((label, count, tone(-1.0 if _is_penalty(figures) else 1.0, value)))
+            colour = tone(figures.weight or 1.0, value)
+            parts.append((label, count, colour, address(verdict=label)))
     if not parts and figures.judged:
-        parts.append(("judged", figures.judged, "half"))
-    without = {"abstained": "none", "failed": "failed", "not_run": "failed"}
-    parts += [(STATUSES[each].text, getattr(figures, each), without[each]) for each in without]
+        parts.append(("judged", figures.judged, "half", address(value="~")))
+    for status, colour in {"abstained": "none", "failed": "failed", "not_run": "failed"}.items():
+        only = "undecided" if status == "abstained" else status
+        parts.append((STATUSES[status].text, getattr(figures, status), colour, address(only=only)))
     return [part for part in parts if part[1]]

@@ -31,8 +31,8 @@ from rubricate.views import STATUSES, as_html, page_part, page_policy, page_temp
 
 ROOM = "rubricate.report"
 SCRIPTS = (
-    *("data.js", "markdown.js", "differences.js", "grid.js", "item.js", "changes.js", "served.js"),
-    "main.js",
+    *("data.js", "markdown.js", "differences.js", "grid.js", "csv.js", "item.js", "changes.js"),
+    *("served.js", "main.js"),
 )
 FLIPS = 100
 """The number of changes per chunk."""

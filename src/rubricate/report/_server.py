@@ -32,8 +32,8 @@ from rubricate.report._page import ROOM, SCRIPTS, PageData, page_script, page_st
 from rubricate.run.results import has_journal
 from rubricate.stats import Bootstrap
 from rubricate.views import (
+    Drawing,
     PageServer,
-    Plot,
     Table,
     ends,
     figure,
@@ -203,8 +203,8 @@ class ViewServer(PageServer):
                 table=table,
                 help=number_help(column.heading for column in table.columns) if table else "",
                 runs=listed.runs,
-                plots=_timelines(listed.runs),
-                ends=[urlencode({"run": run.run}) for run in listed.runs],
+                timelines=_timelines(listed.runs),
+                address=_address,
                 script=script,
                 style=style,
             )
@@ -296,18 +296,18 @@ def _state(path: Path) -> tuple[int, int] | None:
     return status.st_size, status.st_mtime_ns
 
 
-def _timelines(runs: Sequence[ListedRun]) -> list[Plot]:
-    """The scores of each dataset's runs over time, if it has several."""
+def _address(run: ListedRun) -> str:
+    return f"run?{urlencode({'run': run.run})}"
+
+
+def _timelines(runs: Sequence[ListedRun]) -> list[tuple[str, Drawing, list[ListedRun]]]:
+    """Each dataset with several runs, the scores of these over time, and the runs."""
     of: dict[str, list[ListedRun]] = {}
     for run in runs:
         if run.dataset is not None and run.score is not None:
             of.setdefault(run.dataset, []).append(run)
     return [
-        Plot(
-            dataset,
-            timeline([(f"{run.run}, {run.judge}", run.score or NOTHING) for run in several]),
-            f"scores of {len(several)} runs, the oldest first, with 95 % intervals",
-        )
-        for dataset, several in of.items()
-        if len(several) > 1
+        (name, timeline([(run.run, _address(run), run.score or NOTHING) for run in some]), some)
+        for name, some in of.items()
+        if len(some) > 1
     ]

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         bars as bars,
         confusion_grid as confusion_grid,
         histogram as histogram,
+        items_address as items_address,
         pairs_plot as pairs_plot,
         reliability_plot as reliability_plot,
         score_range as score_range,

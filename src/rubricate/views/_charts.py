@@ -6,8 +6,10 @@ undecided.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from markupsafe import escape
 
@@ -15,6 +17,8 @@ from rubricate.stats import Calibration, Estimate
 
 WIDTH, HEIGHT = 360.0, 200.0
 LEFT, RIGHT, TOP, BOTTOM = 36.0, 18.0, 12.0, 34.0
+MOST_NUMBERS = 15
+"""Numbers on the axis of a timeline; they touch at double."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +39,26 @@ class Drawing:
     name: str
 
     def __html__(self) -> str:
+        shapes = "".join(self.parts)
+        role = "group" if "<a " in shapes else "img"  # an image hides its links from screen readers
         return (
-            f'<svg class="{self.name}" viewBox="0 0 {self.width:g} {self.height:g}" role="img" '
-            f'aria-label="{escape(self.label)}">{"".join(self.parts)}</svg>'
+            f'<svg class="{self.name}" viewBox="0 0 {self.width:g} {self.height:g}" role="{role}" '
+            f'aria-label="{escape(self.label)}">{shapes}</svg>'
         )
 
     def at(self, x: float, y: float) -> str:
-        """Return the drawing as part of a larger one."""
-        return f'<g transform="translate({x:g} {y:g})">{"".join(self.parts)}</g>'
+        """Return the drawing as part of a larger one, without its links into a page."""
+        shapes = re.sub(r"</?a\b[^>]*>", "", "".join(self.parts))
+        return f'<g transform="translate({x:g} {y:g})">{shapes}</g>'
+
+
+def items_address(**query: str) -> str:
+    """The address of items in the page of a run, by filters of its script `grid.js`."""
+    return f"#/items?{urlencode(query)}"
+
+
+def _link(address: str, title: str, shape: str) -> str:
+    return f'<a href="{escape(address)}" aria-label="{escape(title)}">{shape}</a>'
 
 
 def _rect(
@@ -73,10 +89,6 @@ def _upward(x: float, y: float, words: str, name: str = "tick") -> str:
     """Draw text along a vertical axis."""
     turned = f'transform="translate({x:g} {y:g}) rotate(-90)"'
     return f'<text class="{name}" {turned}>{escape(words)}</text>'
-
-
-def _whisker(x: float, low: float, high: float) -> str:
-    return _line(x, low, x, high, "whisker")
 
 
 def _short(text: str, letters: int) -> str:
@@ -127,15 +139,16 @@ def value_bar(value: Estimate, penalty: bool) -> Drawing:
     return Drawing(width, 16, f"mean value {value}", parts, "bar")
 
 
-def answers_bar(parts: Sequence[tuple[str, int, str]]) -> Drawing:
-    """Draw the distribution of answers: (label, count, colour) from left to right."""
-    total = sum(count for _, count, _ in parts) or 1
+def answers_bar(parts: Sequence[tuple[str, int, str, str]]) -> Drawing:
+    """Draw the distribution of answers: (label, count, colour, address) from left to right."""
+    total = sum(part[1] for part in parts) or 1
     drawn, x = [], 0.0
-    for label, count, name in parts:
+    for label, count, name, address in parts:
         width = 120.0 * count / total
-        drawn.append(_rect(x, 2, max(width - 1, 0.5), 12, name, f"{label}: {count}"))
+        title = f"{label}: {count}"
+        drawn.append(_link(address, title, _rect(x, 2, max(width - 1, 0.5), 12, name, title)))
         x += width
-    words = ", ".join(f"{label} {count}" for label, count, _ in parts)
+    words = ", ".join(f"{label} {count}" for label, count, *_ in parts)
     return Drawing(120, 16, words, drawn, "bar")
 
 
@@ -144,6 +157,7 @@ def histogram(
     ticks: Mapping[float, str],
     *,
     label: str,
+    links: Sequence[tuple[str, str]],
     outline: Sequence[int] | None = None,
     marks: Mapping[str, float] | None = None,
     band: tuple[float, float] | None = None,
@@ -155,6 +169,7 @@ def histogram(
         counts: the counts of bins of equal width.
         ticks: labels below the axis, by place in [0, 1].
         label: the description for people who cannot see it.
+        links: the name of each bin, and the address of its items.
         outline: other counts for the same bins, drawn as hollow bars.
         marks: vertical lines by name (may be empty), at positions in [0, 1].
         band: the ends of an interval, at positions in [0, 1]. axis: the name of the horizontal
@@ -180,7 +195,9 @@ def histogram(
         for place, count in enumerate(some):
             if count:
                 x, width, tall = LEFT + place * step + edge, step - 2 * edge, top + depth - y(count)
-                parts.append(_rect(x, y(count), width, tall, name, f"{count}"))
+                title = f"{links[place][0]}: {count}"
+                bar = _rect(x, y(count), width, tall, name, title)
+                parts.append(_link(links[place][1], title, bar) if some is counts else bar)
     for number, (name, share) in enumerate((marks or {}).items()):
         x = LEFT + inner * share
         parts.append(_line(x, top, x, top + depth, "mark"))
@@ -196,7 +213,7 @@ def histogram(
     return Drawing(WIDTH, HEIGHT, label, parts, "chart")
 
 
-def confusion_grid(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> Drawing:
+def confusion_grid(name: str, labels: Sequence[str], counts: Sequence[Sequence[int]]) -> Drawing:
     """Draw counts with people's labels in rows and the judge's in columns; darker means more."""
     cell = max(22.0, min(56.0, 260 / len(labels)))
     start, top = 84.0, 34.0
@@ -213,9 +230,11 @@ def confusion_grid(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> Dr
         for column, count in enumerate(counts[row]):
             x, y = start + cell * column, top + cell * row
             strength = 0.08 + 0.62 * count / most if count else 0.04
-            name = "good" if row == column else "bad"
+            tone = "good" if row == column else "bad"
             title = f"human {label}, judge {labels[column]}: {count}"
-            parts.append(_rect(x + 1, y + 1, cell - 2, cell - 2, name, title, strength))
+            shape = _rect(x + 1, y + 1, cell - 2, cell - 2, tone, title, strength)
+            address = items_address(criterion=name, human=label, verdict=labels[column])
+            parts.append(_link(address, title, shape) if count else shape)
             parts.append(_text(x + cell / 2, y + cell / 2 + 4, count, "count"))
     size = start + cell * len(labels) + 4
     label = f"confusion of {', '.join(labels)}"
@@ -282,13 +301,17 @@ def _square(
 
 
 def pairs_plot(
-    pairs: Mapping[tuple[float, float], int], label: str, ticks: Sequence[str] = ENDS
+    pairs: Mapping[tuple[float, float], int],
+    label: str,
+    address: str,
+    ticks: Sequence[str] = ENDS,
 ) -> Drawing:
     """Draw pairs of (human, judge) values in [0, 1]; larger spots are more frequent.
 
     Args:
         pairs: the count of each pair.
         label: the description for people who cannot see it.
+        address: the address of the items of a pair, with `{:g}` for both numbers.
         ticks: the labels of 0, 0.5 and 1, such as the steps of a scale.
     """
     most = max(pairs.values(), default=1)
@@ -296,7 +319,8 @@ def pairs_plot(
     for (human, judge), count in pairs.items():
         radius = 3 + 8 * (count / most) ** 0.5 if most > 1 else 4
         title = f"human {human:.2f}, judge {judge:.2f}: {count}"
-        parts.append(_circle(40 + 200 * human, 210 - 200 * judge, radius, "judge spot", title))
+        spot = _circle(40 + 200 * human, 210 - 200 * judge, radius, "judge spot", title)
+        parts.append(_link(address.format(human, judge), title, spot))
     return _square(label, "human", "judge", parts, ticks)
 
 
@@ -310,16 +334,19 @@ def reliability_plot(calibration: Calibration) -> Drawing:
         x, y = 40 + 200 * group.mean_probability, 210 - 200 * group.frequency.value
         if group.frequency.low is not None and group.frequency.high is not None:
             low, high = 210 - 200 * group.frequency.low, 210 - 200 * group.frequency.high
-            parts.append(_whisker(x, low, high))
+            parts.append(_line(x, low, x, high, "whisker"))
         was = f"was {group.frequency.value:.2f} (n {group.n})"
         title = f"held for {group.mean_probability:.2f}, {was}"
-        parts.append(_circle(x, y, 3 + 4 * (group.n / most) ** 0.5, title=title))
+        bounds = f"{group.low}~{group.high if group.high < 1 else ''}"
+        address = items_address(only="labelled", probability_met=bounds)
+        spot = _circle(x, y, 3 + 4 * (group.n / most) ** 0.5, title=title)
+        parts.append(_link(address, title, spot))
     label = "how often people said MET against how probable the judge held it"
     return _square(label, "probability of MET", "people say MET", parts)
 
 
-def timeline(scores: Sequence[tuple[str, Estimate]]) -> Drawing:
-    """Draw named scores in [0, 1] from left to right, with their intervals."""
+def timeline(scores: Sequence[tuple[str, str, Estimate]]) -> Drawing:
+    """Draw scores in [0, 1] from left to right with their intervals: (name, address, score)."""
     inner, depth = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
     step = inner / len(scores)
 
@@ -331,14 +358,18 @@ def timeline(scores: Sequence[tuple[str, Estimate]]) -> Drawing:
         parts.append(_line(LEFT, y(value), WIDTH - RIGHT, y(value), "grid"))
         parts.append(_text(LEFT - 6, y(value) + 4, f"{value:g}", "tick end"))
     before = None
-    for place, (name, score) in enumerate(scores):
+    every = -(-len(scores) // MOST_NUMBERS)
+    for place, (name, address, score) in enumerate(scores):
         if score.value is None:
             continue
         x = LEFT + step * (place + 0.5)
+        if place % every == 0:
+            parts.append(_text(x, HEIGHT - BOTTOM + 16, place + 1, "tick"))
         if before is not None:
             parts.append(_line(*before, x, y(score.value), "axis"))
         before = x, y(score.value)
         if score.low is not None and score.high is not None:
-            parts.append(_whisker(x, y(score.low), y(score.high)))
-        parts.append(_circle(x, y(score.value), 4, title=f"{name}: {score}"))
+            parts.append(_line(x, y(score.low), x, y(score.high), "whisker"))
+        title = f"{name}: {score}"
+        parts.append(_link(address, title, _circle(x, y(score.value), 4, title=title)))
     return Drawing(WIDTH, HEIGHT, "scores of the runs, the oldest first", parts, "chart")

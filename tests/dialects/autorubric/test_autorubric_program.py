@@ -131,7 +131,7 @@ def test_metrics_are_of_the_labels_that_the_dataset_has_now(endpoint: Any) -> No
     assert done.compute_metrics(data(["UNMET", "MET"])).criterion_accuracy == 0.0
     metrics = done.compute_metrics(data(["MET", "MET"]), cannot_assess="as_category")
     assert [one.accuracy for one in metrics.per_criterion] == [1.0, 0.0]
-    assert "against labels of 1 items" in metrics.summary()
+    assert "against labels of 1 item\n" in metrics.summary()
     with pytest.raises(InputError, match="an abstention is not UNMET"):
         done.compute_metrics(data(["MET", "MET"]), cannot_assess="as_unmet")
     with pytest.raises(InputError, match="has no item"):

@@ -329,7 +329,7 @@ class AgreementReport(Report):
             figures = [getattr(whole, key, "") for key in _FOR_LABELS.values()]
             totals = [self._with_pooled(Row(["all", str(whole.n), *figures], "strong"))]
         if rows or totals:
-            title = f"{self.judge} against labels of {self.items} items"
+            title = f"{self.judge} against labels of {self.items} item{'s' * (self.items != 1)}"
             columns = [CRITERION, *numbers("n", *_FOR_LABELS, *(["pooled"] if self.pooled else []))]
             yield Table(columns, rows, title, totals)
 

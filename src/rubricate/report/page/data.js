@@ -62,11 +62,26 @@ async function readTexts() {
   const mine = texts = [];
   const parts = entries.length ? entries.at(-1).part + 1 : 0;
   for (let number = 0; number < parts; number += 1) {
+    await new Promise((next) => (window.requestIdleCallback ?? setTimeout)(next)); // after what the user does
     const items = await unpack(`items-${number}`);
     if (mine !== texts) return; // the index was read again
-    for (const item of items) mine.push(searchable(item));
-    if (address().query.get("search") && (number % 8 === 7 || number === parts - 1)) list();
+    for (const item of items) {
+      addMore(entries[mine.length], item);
+      mine.push(searchable(item));
+    }
+    if (needsTexts(address().query) && (number % 8 === 7 || number === parts - 1)) list();
   }
+}
+
+// What an item's entry lacks for the filters of charts: they are found as soon as they are read.
+const MORE = 4, MORE_FIELDS = ["human", "human_value", "value", "probability_met", "seconds"];
+const needsTexts = (query) => ["search", "human_score", ...MORE_FIELDS].some((name) => query.get(name));
+
+function addMore(entry, item) {
+  withLabels(item);
+  entry.human_score = item.human_score;
+  item.verdicts.forEach((verdict, place) => entry.verdicts[place].push(
+    verdict.human_label, verdict.human_value, verdict.value, verdict.probability_met, verdict.seconds));
 }
 
 function searchable(item) {

@@ -85,13 +85,14 @@ async function begin() {
     cancelAnimationFrame(waiting);
     waiting = requestAnimationFrame(() => go("items", { search: at("search").value, item: "" }, true));
   };
-  for (const field of FIELDS.filter((name) => !["search", "sort"].includes(name))) {
+  for (const field of ["criterion", "verdict", "only", "field"]) {
     at(field).onchange = () => go("items", { [field]: at(field).value, item: "" });
   }
   at("filters").onsubmit = (event) => event.preventDefault();
   const clear = () => go("items", { ...Object.fromEntries(FIELDS.map((field) => [field, ""])) });
   at("clear").onclick = clear;
   at("clear-all").onclick = clear;
+  at("csv").onclick = () => saveCsv().catch((error) => told(error.message, true));
   at("grid").onscroll = () => requestAnimationFrame(() => drawRows());
   at("grid").querySelector("tbody").onclick = (event) => {
     const id = event.target.closest("tr")?.dataset.id;

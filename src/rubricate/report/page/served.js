@@ -30,6 +30,8 @@ function note(item, criterion, label) {
   if (!verdict) return;
   verdict[2] &= ~(DIFFERS | LABELLED);
   verdict[2] |= (label.differs ? DIFFERS : 0) | (label.label === null ? 0 : LABELLED);
+  if (verdict.length > MORE) verdict.splice(MORE, 2, label.label, label.value);
+  byId.get(item).human_score = label.score;
 }
 
 // An item's verdicts with the labels of now.
@@ -38,6 +40,8 @@ function withLabels(item) {
     const label = given[item.id]?.[verdict.criterion];
     if (!label) continue;
     verdict.human_label = label.label ?? undefined;
+    verdict.human_value = label.value ?? undefined;
+    item.human_score = label.score;
     verdict.human_reason = label.reason ?? undefined;
   }
 }
