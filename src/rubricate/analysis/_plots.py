@@ -141,7 +141,7 @@ def scores_plot(
         legend.append(("band", f"judge's mean {estimate_text(mean)}"))
     if mean.low is not None and mean.high is not None:
         band = (mean.low, mean.high)
-    caption = f"{len(judged)} items"
+    caption = f"{len(judged)} item{'s' * (len(judged) != 1)}"
     caption += f", {len(people)} of them with all labels" if people else ""
     without = len(scores) - len(judged)
     caption += f"; {without} have no score" if without else ""
@@ -259,13 +259,13 @@ def calibration_plot(report: AgreementReport) -> Plot | None:
 
 
 def waiting_plot(waited: Sequence[float], what: str = "judgement") -> Plot | None:
-    """How long answers took; None without answers.
+    """How long answers took; None without answers that took a millisecond.
 
     Args:
         waited: the seconds of each verdict.
         what: the name of what took that long.
     """
-    seconds = [second for second in waited if second > 0]
+    seconds = [second for second in waited if second >= 0.001]  # functions here take microseconds
     if not seconds:
         return None
     middle, slow = (float(np.percentile(seconds, share)) for share in (50, 95))

@@ -113,7 +113,7 @@ def overview_of(run: FinishedRun, bootstrap: Bootstrap) -> dict[str, Any]:
             if isinstance(part, Paragraph) and part.text and part not in in_card
         ],
         "tables": [
-            (table.title or f"by {table.columns[0].heading}", as_html([replace(table, title=None)]))
+            (table.title or f"By {table.columns[0].heading}", as_html([replace(table, title=None)]))
             for table in tables
         ],
         "facts": [fact for part in sections if isinstance(part, Facts) for fact in part.flowing],
