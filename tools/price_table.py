@@ -53,7 +53,7 @@ def main() -> None:
         ways = (plain, cached, PRICE * plain, PRICE * cached, together)
         cells = " | ".join(f"${REPORTS * cost:.2f}" for cost in ways)
         print(f"| `{name}` | {cells} |")
-    print("\n| model | cached input costs | live | batch |")
+    print("\n| model | cached input costs | live: times | batch: times |")
     print("|---|---|---|---|")
     for name in (*MODELS, *OTHERS):
         provider, model = split_name(name)
