@@ -27,7 +27,7 @@ def _made(home: Path, name: str, requirements: tuple[str, ...]) -> str:
     (home / "unfinished").touch()
     make, install = [sys.executable, "-m", "venv"], [str(python), "-m", "pip", "install"]
     if uv := shutil.which("uv"):  # seconds instead of minutes
-        make = [uv, "venv", "--allow-existing", "--python", sys.executable]
+        make = [uv, "venv", "--allow-existing", "--seed", "--python", sys.executable]
         install = [uv, "pip", "install", "--python", str(python)]
     for command in ([*make, str(home)], [*install, "-q", *(requirements or (name,))]):
         done = subprocess.run(command, check=False, capture_output=True, text=True)
