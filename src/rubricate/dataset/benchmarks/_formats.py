@@ -63,6 +63,7 @@ REFERENCES = (
     *("ideal_answer", "ideal_response", "gold_answer", "golden_answer", "gold", "ground_truth"),
     *("target", "expected_output", "expected_answer", "correct_answer", "ref_answer", "ideal"),
     *("ideal_completion", "solution", "gold_response", "golden_response", "model_answer"),
+    *("answer_key", "sample_answer"),
 )
 IDS = (*("id", "task_id", "prompt_id", "sample_id", "question_id", "instance_id", "uid", "uuid"),)
 ANSWERS = ("submission", "response", "completion", "answer", "output", "generation")
