@@ -648,3 +648,13 @@ def test_a_score_that_is_not_quite_1_or_0_is_not_shown_as_such(tmp_path: Path, n
     assert page.inner_text("#item .big") == "score 0.999"
     page.keyboard.press("Escape")
     assert column(page, "score") == ["0.999"]
+
+
+def test_a_link_to_the_items_fills_the_window_with_rows(tmp_path: Path, new_page: Any):
+    rows = [{"submission": f"text {number}"} for number in range(60)]
+    met = {"reason": "r", "evidence": [], "verdict": "MET"}
+    rubricate.grade(rows, lambda _: met, rubric=["Is text"], run_dir=tmp_path / "run")
+    write_report(tmp_path / "run", tmp_path / "page.html", bootstrap=Bootstrap(resamples=20))
+    tall = {"width": 1280, "height": 1800}
+    page = new_page((tmp_path / "page.html").as_uri() + "#/items", viewport=tall)
+    page.wait_for_function("document.querySelectorAll('#grid tr[data-id]').length * 36 > 1200")

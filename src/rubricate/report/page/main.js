@@ -98,7 +98,7 @@ async function begin() {
     const id = event.target.closest("tr")?.dataset.id;
     if (id !== undefined && !event.target.closest("a") && !String(getSelection())) go("items", { item: id });
   };
-  addEventListener("resize", () => { if (!matchMedia("print").matches) drawRows(true); });
+  new ResizeObserver(() => { if (!matchMedia("print").matches) drawRows(); }).observe(at("grid")); // also when it is first shown
   addEventListener("beforeprint", () => fillRows(at("grid").querySelector("tbody"), 0, Math.min(shown.length, PRINTED)));
   addEventListener("afterprint", () => drawRows(true));
   addEventListener("hashchange", show);
