@@ -73,3 +73,13 @@ def test_runs_are_prompts_of_one_judge_or_judges_of_their_own(dataset, tmp_path)
     package.grade(dataset, [judge("a", 0), judge("c", 0)], run_dir=tmp_path / "both")
     with pytest.raises(InputError, match="some judges in common and some not"):
         variance_report([run("a1"), read_run(tmp_path / "both")])
+
+
+def test_a_criterion_without_spread_says_why_it_has_no_shares(rubricate, tmp_path):
+    rubric = Rubric([Criterion(name="firm", requirement="Is firm")])
+    dataset = RubricDataset("p", rubric)
+    for number in range(8):
+        dataset.add_item(f"text {number}, truth 1", id=f"i{number}")
+    package.grade(dataset, judge("a", 0), replicates=2, run_dir=tmp_path / "run")
+    shown = rubricate("trust", "variance", "run").stdout
+    assert "firm: no shares: all numbers are the same." in shown

@@ -266,13 +266,13 @@ def _why(
         power += "."
     if outcome == "worse":
         return (
-            f"Worse: the mean score changed by {change}{by} ({ends}; p "
+            f"Worse: the mean score changed by {change}{by} (interval {ends}; p "
             f"{p_text(latest.p_value)}), where {-margin or 0.0:g} is allowed.{power}"
         )
     if outcome == "no worse":
         return (
             f"No worse: a drop of more than {margin:g} is excluded; the mean score changed by "
-            f"{change} ({ends}).{power}"
+            f"{change} (interval {ends}).{power}"
         )
     if test.low is None:
         return (
