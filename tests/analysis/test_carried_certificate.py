@@ -17,7 +17,8 @@ from rubricate.stats import corrected_share
 
 
 def model(messages: list[Any]) -> dict[str, Any]:
-    verdict = "MET" if "says 1" in messages[-1]["content"] else "UNMET"
+    text = messages[-1]["content"]
+    verdict = "MET" if "says 1" in text else "UNMET" if "says 0" in text else "CANNOT_ASSESS"
     return {"reason": "r", "evidence": [], "verdict": verdict}
 
 
@@ -58,6 +59,16 @@ def test_a_run_of_the_same_mix_has_no_warning_and_its_score_loses_the_bias(tmp_p
     assert (score.mix, criterion.mix) == (None, None)
     assert score.corrected.low < 0.5 < score.corrected.high
     assert score.judge.value - score.corrected.value == pytest.approx(certificate.score_bias.value)
+
+
+def test_a_criterion_that_the_judge_decided_nowhere_is_shown_with_the_reason(tmp_path: Path):
+    certificate = certify(graded(tmp_path, "labelled", 0.5, 50, labels=True, seed=3))
+    dataset = RubricDataset("t", Rubric([Criterion(name="c", requirement="x")]))
+    dataset.add_item("nothing", id="a")
+    package.grade(dataset, PythonModel(model, name="m"), run_dir=tmp_path / "new")
+    _, criterion = carried_report(read_run(tmp_path / "new"), certificate).means
+    assert (criterion.name, criterion.n, criterion.corrected.value) == ("c", 0, None)
+    assert criterion.corrected.undefined == "the judge decided no item"
 
 
 def test_a_certificate_of_another_judge_is_refused_and_older_files_are_read(tmp_path: Path):

@@ -113,8 +113,12 @@ def carried_report(run: RunLike, certificate: Certificate) -> CarriedReport:
     group_of = None if groups is None else run.groups_by(groups)
     criteria, by_name = [], run.by_criterion()
     for name, rates in certificate.criteria.items():
-        rows = [row for row in by_name.get(name, ()) if row.label in ("MET", "UNMET")]
-        if not rows or rates.sensitivity is None or rates.specificity is None:
+        if name not in by_name or rates.sensitivity is None or rates.specificity is None:
+            continue
+        rows = [row for row in by_name[name] if row.label in ("MET", "UNMET")]
+        if not rows:
+            nothing = Estimate(None, undefined="the judge decided no item")
+            criteria.append(CarriedMean(name, 0, nothing, nothing))
             continue
         share = clustered_share(
             [row.label == "MET" for row in rows],
