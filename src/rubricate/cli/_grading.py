@@ -166,9 +166,10 @@ def _print_what_is_left(
         )
     waits = settings.escalate_to is not None
     if summary.failed and not summary.stopped and not waits:
+        them = "verdict failed" if summary.failed == 1 else "verdicts failed"
         notes.print(
-            f"{summary.failed} verdicts failed: the same command with --retry-failed asks for them "
-            f"again; rubricate show {run_dir} --failed says what they are."
+            f"{summary.failed} {them}: the same command with --retry-failed asks again; "
+            f"rubricate show {run_dir} --failed says what was wrong."
         )
     if not settings.escalate_to:
         return
