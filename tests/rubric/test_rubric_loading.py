@@ -220,6 +220,7 @@ WRONG_CRITERIA = {
     "unknown kind": ({"kind": "binari"}, ".kind", "unknown kind 'binari'"),
     "kind is a list": ({**B, "kind": ["binary"]}, ".kind", "binary"),
     "no object": (3, "", "a criterion is a sentence or"),
+    "a sentence with a colon": ({"Says": "yes"}, "", "put a sentence with ': ' in it into quotes"),
     "one word": ("Says", "", "a sentence of at least two words"),
     "options no list": ({**B, "options": {"yes": 1}}, ".options", "a valid list"),
     "option no object": ({**B, "options": ["yes", "no"]}, ".options[0]", "yes"),

@@ -239,9 +239,12 @@ def _print_checked(rows: Sequence[CheckedJudge], settings: JudgesSettings) -> in
         if row.error is not None:
             terminal.print(f"{row.judge}: {row.error}", soft_wrap=True)
     costs = [row.cost for row in rows if row.error is None]
-    known = sum(cost for cost in costs if cost is not None)
+    priced = [cost for cost in costs if cost is not None]
     unknown = f"; the price of {costs.count(None)} is unknown" if None in costs else ""
-    terminal.print(f"The check of {len(rows)} cost ${known:.4f}{unknown}.")
+    if costs and not priced:
+        terminal.print(f"The cost of the check of {len(rows)} is unknown: there is no price.")
+    else:
+        terminal.print(f"The check of {len(rows)} cost ${sum(priced):.4f}{unknown}.")
     return code
 
 
