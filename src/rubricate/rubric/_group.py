@@ -161,8 +161,7 @@ def build_node(data: Any, path: Sequence[str | int] = ()) -> Node:
             f"a criterion is a sentence or {{name: ..., requirement: ...}}, found {shown(data)}",
             path=path,
         )
-    sole = str(next(iter(data))) if len(data) == 1 else "name"
-    if not re.fullmatch("[a-z_]+", sole):  # no field has such a name
+    if len(data) == 1 and not re.fullmatch("[a-z_]+", str(*data)):  # no field has such a name
         raise InputError(
             f"found {shown(data)}: put a sentence with ': ' in it into quotes", path=path
         )
