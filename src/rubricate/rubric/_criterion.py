@@ -280,6 +280,9 @@ class Criterion(PythonDocument):
         kind = data.get("kind")
         if isinstance(kind, str) and kind not in KINDS and kind not in kinds():
             raise InputError(unknown_word("kind", kind, sorted(kinds())), path=("kind",))
+        has_none = cls.model_fields["kind"].default is None
+        if has_none and isinstance(kind, str) and kind not in ("binary", "multi_choice"):
+            raise InputError(f"a criterion of the kind {kind} is a {kinds()[kind].__name__}")
         if not data.keys() <= cls.model_fields.keys():
             _refuse_keys_of_other_kinds(cls, data)
             data = _with_weight(data)
@@ -320,10 +323,6 @@ class Criterion(PythonDocument):
             if self.options is not None or self.scale_type is not None:
                 raise InputError(f"a criterion of the kind {self.kind} has no options")
             return self
-        if self.kind not in (None, "binary", "multi_choice"):
-            raise InputError(
-                f"a criterion of the kind {self.kind} is a {kinds()[self.kind].__name__}"
-            )
         if self.options is None:
             if self.kind == "multi_choice" or self.scale_type is not None:
                 raise InputError("a multi-choice criterion needs options")
