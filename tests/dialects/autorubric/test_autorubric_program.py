@@ -389,7 +389,7 @@ def test_a_model_labels_what_nobody_labelled(endpoint: Any) -> None:
     dataset.add_item("text 9", "without labels")
     grader = CriterionGrader(llm_config=config(endpoint))
     filled = asyncio.run(fill_ground_truth(dataset, grader))
-    labels = [[str(label) for label in item.ground_truth] for item in filled]
+    labels = [[label.value for label in item.ground_truth] for item in filled]
     assert labels == [["MET", "UNMET"], ["MET", "CANNOT_ASSESS"]]
     assert dataset.items[1].ground_truth is None
     assert len(endpoint.requests) == 2

@@ -14,7 +14,9 @@ def _number(*texts: str) -> int:
 
 
 def _binary(model: str, criterion: str, submission: str) -> str:
-    """The same of all models but for one answer in five."""
+    """The same of all models but for one answer in five; no answer to a text with `[[unclear]]`."""
+    if "[[unclear]]" in submission:
+        return "CANNOT_ASSESS"
     share = _number("all", criterion, submission) % 100
     if _number(model, criterion, submission) % 5 == 0:
         share = 100 - share
@@ -22,7 +24,11 @@ def _binary(model: str, criterion: str, submission: str) -> str:
 
 
 def _choice(model: str, question: str, submission: str, labels: list[str]) -> str:
-    known = sorted(name for name in labels if not re.search("assess|cannot|applicable", name, re.I))
+    """One of the labels; the one that does not apply for a text with `[[unclear]]`."""
+    aside = [name for name in labels if re.search("assess|cannot|applicable", name, re.I)]
+    if "[[unclear]]" in submission:
+        return max(aside)
+    known = sorted(set(labels) - set(aside))
     who = "all" if _number(model, question, submission) % 4 else model
     return known[_number(who, question, submission) % len(known)]
 

@@ -361,7 +361,7 @@ ALWAYS_WRITTEN = ("submission", "description", "ground_truth")
 
 
 def _written(labels: Iterable[object]) -> list[str | None]:
-    return [None if label is None else str(label) for label in labels]
+    return [None if label is None else str(getattr(label, "value", label)) for label in labels]
 
 
 def checked_labels(item: DataItem, rubric: Rubric | None) -> tuple[GroundTruth | None, Annotations]:

@@ -171,7 +171,11 @@ class RubricDataset:
         together = consensus(item.annotations, rubric) if item.annotations else {}
         own = item.ground_truth or [None] * len(rubric)
         return [
-            str(label) if label is not None else together[name].label if name in together else None
+            str(getattr(label, "value", label))
+            if label is not None
+            else together[name].label
+            if name in together
+            else None
             for name, label in zip(rubric.names, own, strict=False)
         ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field, fields, is_dataclass
 from enum import Enum
 from statistics import fmean
@@ -253,22 +253,28 @@ def _binary(criterion: core.Criterion, verdict: Verdict) -> CriterionVerdict | N
     return CriterionVerdict(verdict.label or "")
 
 
-def _index(criterion: core.Criterion, verdict: Verdict) -> int | None:
-    labels: Sequence[str | None] = criterion.labels
-    return labels.index(verdict.label) if verdict.label in labels else None
+def _selected(
+    criterion: core.Criterion, verdict: Verdict
+) -> tuple[int | None, str | None, float | None]:
+    """The index, label and value of an answer. An abstention is the N/A option; without one, an
+    option after the last, as AutoRubric adds it."""
+    if verdict.status in UNANSWERED:
+        return None, None, None
+    options = criterion.options or ()
+    own = (n for n, option in enumerate(options) if option.label == verdict.label)
+    index = next(own, next((n for n, option in enumerate(options) if option.na), None))
+    if index is None:
+        return len(options), "Cannot assess / not applicable", 0.0
+    return index, options[index].label, criterion.get_option_value(index)
 
 
 def _chosen(criterion: core.Criterion, verdict: Verdict) -> AggregatedMultiChoiceVerdict | None:
     if not criterion.is_multi_choice or verdict.status in UNANSWERED:
         return None
-    index = _index(criterion, verdict)
-    return AggregatedMultiChoiceVerdict(
-        index,
-        verdict.label,
-        None if index is None else criterion.get_option_value(index),
-        verdict.status != "judged",
-        (verdict.detail or {}).get("aggregated_value", verdict.value),
-    )
+    index, label, value = _selected(criterion, verdict)
+    na = verdict.status != "judged"
+    aggregated = (verdict.detail or {}).get("aggregated_value", value if na else verdict.value)
+    return AggregatedMultiChoiceVerdict(index, label, value, na, aggregated)
 
 
 def _vote(criterion: core.Criterion, vote: Verdict, judge: str, weight: float) -> JudgeVote:
@@ -279,10 +285,8 @@ def _choice(
     criterion: core.Criterion, vote: Verdict, judge: str, weight: float
 ) -> MultiChoiceJudgeVote:
     na = vote.status in ("abstained", "not_applicable")
-    label = None if vote.status in UNANSWERED else vote.label
-    index, error = _index(criterion, vote), _error(vote)
     return MultiChoiceJudgeVote(
-        judge, index, label, vote.value, vote.reason, weight, na=na, error=error
+        judge, *_selected(criterion, vote), vote.reason, weight, na=na, error=_error(vote)
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from rubricate import dataset as core, rubric as core_rubric
 from rubricate._documents import parse_json_lines, read_document, read_text
 from rubricate._files import user_path
 from rubricate.dataset import DataItem as DataItem
+from rubricate.dialects.autorubric._criteria import CriterionVerdict
 from rubricate.dialects.autorubric._documents import to_autorubric
 from rubricate.dialects.autorubric.rubric import Rubric
 from rubricate.errors import InputError, errors_within
@@ -41,6 +42,13 @@ class RubricDataset(core.RubricDataset):
                 return cls.from_dict(read_document(path), rubric=rubric)
             head, *items = [line for _, line in parse_json_lines(read_text(path))]
             return cls.from_dict({**head, "items": [*head.get("items", ()), *items]}, rubric=rubric)
+
+    def _check_labels(self, item: DataItem, path: Sequence[str | int]) -> None:
+        super()._check_labels(item, path)
+        item.ground_truth = item.ground_truth and [
+            CriterionVerdict(label) if isinstance(label, core_rubric.CriterionVerdict) else label
+            for label in item.ground_truth
+        ]
 
     @property
     def criterion_names(self) -> list[str]:

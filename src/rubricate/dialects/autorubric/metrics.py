@@ -30,7 +30,7 @@ from rubricate.analysis import (
 from rubricate.dialects.autorubric._criteria import CriterionVerdict
 from rubricate.dialects.autorubric._reports import EnsembleEvaluationReport, Voters
 from rubricate.errors import InputError, extra_needed
-from rubricate.rubric import Criterion, Verdict
+from rubricate.rubric import UNANSWERED, Criterion, Verdict
 from rubricate.run import ItemResult
 from rubricate.stats import Bootstrap, Estimate, LabelAgreement, krippendorff_alpha
 
@@ -193,12 +193,45 @@ class CriterionMetrics:
     @property
     def kappa_interpretation(self) -> str:
         """The benchmark of Landis and Koch (1977) for kappa, in words."""
-        if self.kappa is None:
-            return "undefined"
-        steps = {0.8: "almost perfect", 0.6: "substantial", 0.4: "moderate", 0.2: "fair"}
-        if self.kappa < 0:
-            return "poor (worse than chance)"
-        return next((words for above, words in steps.items() if self.kappa > above), "slight")
+        return _benchmark(self.kappa) or "undefined"
+
+
+@dataclass(frozen=True)
+class NAStats:
+    """How often criteria with options do not apply, by people (`true`) and the judge (`pred`)."""
+
+    na_count_true: int
+    na_count_pred: int
+    na_kappa: float | None
+    na_kappa_interpretation: str | None
+    na_false_positive: int
+    na_false_negative: int
+
+
+@dataclass(frozen=True)
+class CannotAssessStats:
+    """How often people (`true`) and the judge (`pred`) abstained from binary criteria."""
+
+    ca_count_true: int
+    ca_count_pred: int
+    ca_kappa: float | None
+    ca_kappa_interpretation: str | None
+    ca_false_positive: int
+    ca_false_negative: int
+
+
+@dataclass(frozen=True)
+class CoverageStats:
+    """How many labels the other figures cover: without abstentions, N/A and failed verdicts."""
+
+    n_total: int
+    n_covered: int
+    n_errored: int
+    coverage: float | None
+    judge_abstain_rate: float | None
+    gt_abstain_rate: float | None
+    union_exclusion_rate: float | None
+    error_rate: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,6 +249,8 @@ class MetricsResult:
         per_criterion: the criteria that have labels.
         bootstrap: intervals, if requested; `report` always has them.
         per_judge: the same for each single judge, if requested.
+        na_stats, cannot_assess_stats, coverage_stats: what is left out, and how often; the last
+            only with `cannot_assess="exclude"`.
         n_items, n_criteria, n_samples: numbers of items, criteria and pairs.
         warnings: what to know about the figures.
         report: the core's report: `print(metrics.report)`.
@@ -247,6 +282,9 @@ class MetricsResult:
     cannot_assess_mode: str
     na_mode: str = "exclude"
     warnings: list[str]
+    na_stats: NAStats | None = None
+    cannot_assess_stats: CannotAssessStats | None = None
+    coverage_stats: CoverageStats | None = None
     bootstrap: BootstrapResults | None = None
     per_judge: dict[str, MetricsResult] | None = None
     report: AgreementReport = field(repr=False)
@@ -389,7 +427,8 @@ def compute_metrics(
             undecided=POLICIES[cannot_assess],  # type: ignore[arg-type]
             bootstrap=intervals,
         )
-        return _metrics(report, items, cannot_assess, intervals if bootstrap else None)
+        metrics = _metrics(report, items, cannot_assess, intervals if bootstrap else None)
+        return replace(metrics, **_left_out(every, cannot_assess))
 
     metrics, voters = of(), eval_result.voters
     if not per_judge or len(voters) < 2:
@@ -415,6 +454,57 @@ def _verdicts(item: ItemResult, judge: str | None) -> dict[str, Verdict]:
     }
 
 
+def _left_out(items: Sequence[ItemResult], mode: str) -> dict[str, Any]:
+    """The statistics of labels and verdicts without an answer, by their names in the result."""
+    cells = [
+        (item.rubric.by_name[name], label.status != "judged", item.criteria[name].status)
+        for item in items
+        for name, label in item.labels.items()
+    ]
+    answered = [
+        (criterion, people, status != "judged")
+        for criterion, people, status in cells
+        if status not in UNANSWERED
+    ]
+    choices = [pair for criterion, *pair in answered if criterion.is_multi_choice]
+    binary = [pair for criterion, *pair in answered if criterion.is_binary]
+    by_people, by_judge, *_ = _asides([pair for _, *pair in answered])
+    covered = sum(not people and not judge for _, people, judge in answered)
+    total, failed = len(cells), len(cells) - len(answered)
+    shares = (_ratio(n, total) for n in (covered, by_judge, by_people, total - covered, failed))
+    coverage = CoverageStats(total, covered, failed, *shares)
+    return {
+        "na_stats": NAStats(*_asides(choices)) if choices else None,
+        "cannot_assess_stats": CannotAssessStats(*_asides(binary)) if binary else None,
+        "coverage_stats": coverage if mode == "exclude" else None,
+    }
+
+
+def _asides(pairs: Sequence[Sequence[bool]]) -> Sequence[Any]:
+    """Count who gave no answer, of pairs (people, judge), in the order of `NAStats`."""
+    counts = Counter(map(tuple, pairs))
+    both, missed, wrong = counts[True, True], counts[True, False], counts[False, True]
+    kappa = _kappa(both, missed, wrong, counts[False, False]) if both + missed + wrong else None
+    return both + missed, both + wrong, kappa, _benchmark(kappa), wrong, missed
+
+
+def _kappa(both: int, missed: int, wrong: int, neither: int) -> float | None:
+    """Cohen's kappa of two classes; in whole numbers, so that chance alone gives exactly 0."""
+    n, predicted, meant = both + missed + wrong + neither, both + wrong, both + missed
+    chance = predicted * meant + (n - predicted) * (n - meant)
+    return _ratio(n * (both + neither) - chance, n * n - chance)
+
+
+def _benchmark(kappa: float | None) -> str | None:
+    """Return the benchmark of Landis and Koch (1977) in words; None without a kappa."""
+    if kappa is None:
+        return None
+    steps = {0.8: "almost perfect", 0.6: "substantial", 0.4: "moderate", 0.2: "fair"}
+    if kappa < 0:
+        return "poor (worse than chance)"
+    return next((words for above, words in steps.items() if kappa > above), "slight")
+
+
 def _metrics(
     report: AgreementReport, items: Sequence[ItemResult], mode: str, intervals: Bootstrap | None
 ) -> MetricsResult:
@@ -431,7 +521,6 @@ def _metrics(
     both, missed, wrong, neither = (pairs[row, column] for row in answers for column in answers)
     n, predicted, meant = both + missed + wrong + neither, both + wrong, both + missed
     equal = _ratio(both + neither, n)
-    chance = _ratio(predicted * meant + (n - predicted) * (n - meant), n * n)
     if not n:
         counted = sum(figures.n_samples for figures in each)
         equal = _ratio(sum((f.accuracy or 0.0) * f.n_samples for f in each), counted)
@@ -442,7 +531,7 @@ def _metrics(
         criterion_precision=_ratio(both, predicted),
         criterion_recall=_ratio(both, meant),
         criterion_f1=_ratio(2 * both, predicted + meant),
-        micro_kappa=None if equal is None or chance is None else _ratio(equal - chance, 1 - chance),
+        micro_kappa=_kappa(both, missed, wrong, neither),
         criterion_phi=_ratio(
             both * neither - wrong * missed,
             math.sqrt(predicted * meant * (n - predicted) * (n - meant)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -13,6 +14,8 @@ from rubricate.dialects.autorubric.graders import CriterionGrader
 
 ToGrade = str | Mapping[str, str]
 """A text, or `{thinking, output}`."""
+_UNCLOSED = re.compile(r"<think(?:ing)?>(?!.*</think).*", re.DOTALL | re.IGNORECASE)
+"""A tag without an end: part of the output in AutoRubric, unlike in the core."""
 
 
 def word_count(text: str) -> int:
@@ -22,8 +25,12 @@ def word_count(text: str) -> int:
 
 def normalize_to_grade_input(to_grade: ToGrade) -> dict[str, str]:
     """Convert a text, perhaps with `<thinking>` and `<output>` tags, to `{thinking, output}`."""
+    rest = ""
+    if isinstance(to_grade, str) and (opened := _UNCLOSED.search(to_grade)):
+        to_grade, rest = to_grade[: opened.start()], opened[0]
     parts = core.split_thinking(to_grade)._asdict()
     marked = isinstance(to_grade, str) and parts["output"] != to_grade
+    parts["output"] += rest
     return {name: text.strip() if marked else text for name, text in parts.items()}
 
 
@@ -32,7 +39,7 @@ parse_thinking_output = normalize_to_grade_input
 
 def compute_length_penalty(text: ToGrade, config: core.LengthPenalty) -> float:
     """Return how much the length of a text lowers its score."""
-    return config.at(config.length(core.split_thinking(text)))
+    return config.at(config.length(core.split_thinking(normalize_to_grade_input(text))))
 
 
 def aggregate_token_usage(usages: Iterable[TokenUsage | None]) -> TokenUsage | None:

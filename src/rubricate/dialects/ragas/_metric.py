@@ -88,7 +88,7 @@ class RubricMetric(MetricWithLLM, SingleTurnMetric, MultiTurnMetric):
             raise InputError(f"max_retries must be a whole number from 0 up, found {max_retries!r}")
         self.name = name
         self.llm = llm
-        self.required_columns = _columns(required_columns or {})
+        self.required_columns = _columns(required_columns or dict.fromkeys(MetricType, ()))
         self.output_type = MetricOutputType.DISCRETE if output_type is None else output_type
         if not isinstance(self.output_type, MetricOutputType):
             raise InputError(f"output_type must be a MetricOutputType, found {output_type!r}")
@@ -111,6 +111,10 @@ class RubricMetric(MetricWithLLM, SingleTurnMetric, MultiTurnMetric):
         with errors_within("rubrics"):
             self._rubrics = check_rubrics(rubrics)
         self.criterion()
+
+    def init(self, run_config: object) -> None:
+        """Check that the metric has an `llm`; nothing else has to be prepared."""
+        self._usable(None)
 
     def prompt(self, kind: MetricType) -> Prompt:
         """Return the prompt for samples of a kind, with the metric's rubric."""
@@ -142,12 +146,7 @@ class RubricMetric(MetricWithLLM, SingleTurnMetric, MultiTurnMetric):
         Raises:
             InputError: there is no judge, or it cannot be used.
         """
-        llm = llm if self.llm is None else self.llm
-        if llm is None:
-            raise InputError(
-                f"the metric {self.name} has no llm: set metric.llm to a model's name, such as "
-                "'openai/gpt-6-luna', or to a model"
-            )
+        llm = self._usable(llm)
         if isinstance(llm, Judge) or llm == "builtin":
             if kind in self._prompts:
                 raise InputError(
@@ -158,11 +157,21 @@ class RubricMetric(MetricWithLLM, SingleTurnMetric, MultiTurnMetric):
         prompting = MetricPrompt(self.prompt(kind), self._rubrics)
         return ModelJudge(_model(llm, timeout), prompting, reasks=self.max_retries)
 
+    def _usable(self, llm: Llm) -> Llm:
+        """Return the metric's own `llm` or another; raises `InputError` if there is none."""
+        llm = llm if self.llm is None else self.llm
+        if llm is None:
+            raise InputError(
+                f"the metric {self.name} has no llm: set metric.llm to a model's name, such as "
+                "'openai/gpt-6-luna', or to a model"
+            )
+        return llm
+
     def check(self, sample: Sample) -> None:
         """Raise `InputError` if a sample lacks a required column or does not fit the prompt."""
         kind = sample.metric_type
         fields = sample.fields()
-        for column in sorted(self.required_columns.get(kind, ())):
+        for column in sorted(self.required_columns.get(kind.name, ())):
             if getattr(sample, column) is None:
                 raise InputError(f"the metric {self.name} requires the column '{column}'")
         if not self.prompt(kind).fill(fields):
@@ -205,17 +214,19 @@ def _model(llm: Llm, timeout: float | None) -> Model:
     )
 
 
-def _columns(required: Mapping[MetricType, Iterable[str]]) -> dict[MetricType, frozenset[str]]:
-    """Return the required columns by kind, after checking that such samples have these fields."""
-    checked: dict[MetricType, frozenset[str]] = {}
+def _columns(required: Mapping[MetricType, Iterable[str]]) -> dict[str, set[str]]:
+    """Return the required columns by the name of their kind; raises for those of no field."""
+    checked: dict[str, set[str]] = {}
     for kind, columns in required.items():
         if not isinstance(kind, MetricType):
             raise InputError(f"required_columns: keys are MetricType values, found {kind!r}")
         if isinstance(columns, str):
             raise InputError(f"required_columns: expected a set of columns, found '{columns}'")
         optional = {column for column in columns if column.endswith(OPTIONAL)}
-        checked[kind] = frozenset(columns) - optional
-        for column in sorted(checked[kind] | {name.removesuffix(OPTIONAL) for name in optional}):
+        checked[kind.name] = set(columns) - optional
+        for column in sorted(
+            checked[kind.name] | {name.removesuffix(OPTIONAL) for name in optional}
+        ):
             if column not in (*SAMPLES[kind].judged, "rubrics"):
                 known = ", ".join(SAMPLES[kind].judged)
                 raise InputError(

@@ -315,7 +315,8 @@ def calculate_compliance_score(
     scores = compliance_by_report(results)
     if len(scores) != 1:
         raise InputError(
-            f"expected the results of one report, found {len(scores)}: use compliance_by_report"
+            f"expected the results of one report, found {len(scores)}: use compliance_by_report, "
+            "from rubricate.dialects.researchrubrics"
         )
     return next(iter(scores.values())).value
 

@@ -189,8 +189,5 @@ class InstanceRubrics(RubricsScore):
     ) -> None:
         levels = {"0": "the lowest", "1": "the highest"}
         super().__init__(name, levels, llm, *settings, **named)
-
-    def check(self, sample: Sample) -> None:
-        if sample.rubrics is None:
-            raise InputError(f"the metric {self.name} needs the sample's own 'rubrics'")
-        super().check(sample)
+        for kind in MetricType:
+            self.required_columns.setdefault(kind.name, set()).add("rubrics")

@@ -52,6 +52,9 @@ class _Metric:
         fields: the names of its fields.
     """
 
+    allowed_values = (1.0, 5.0)
+    """Ragas' range, which it states for every rubric. The scores are the levels of `rubrics`."""
+
     def __init__(self, metric: RubricsScore, fields: tuple[str, ...] = FIELDS) -> None:
         self.metric = metric
         self._fields = fields
@@ -103,12 +106,6 @@ class _Metric:
     def rubrics(self) -> dict[str, str]:
         """A description for each level."""
         return self.metric.rubrics
-
-    @property
-    def allowed_values(self) -> tuple[float, float]:
-        """The lowest and the highest score."""
-        scale = self.metric.criterion()
-        return float(scale.low), float(scale.high)
 
 
 class DomainSpecificRubrics(_Metric):
