@@ -559,7 +559,7 @@ class Criterion(PythonDocument):
         Raises:
             InputError: it is not one of the criterion's answers.
         """
-        return self.verdict_of(Reading(self.label_of(label)))
+        return self.verdict_of(Reading(self.label_of(getattr(label, "value", label))))
 
     def verdict_of(
         self,
