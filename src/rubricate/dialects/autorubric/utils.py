@@ -14,8 +14,8 @@ from rubricate.dialects.autorubric.graders import CriterionGrader
 
 ToGrade = str | Mapping[str, str]
 """A text, or `{thinking, output}`."""
-_UNCLOSED = re.compile(r"<think(?:ing)?>(?!.*</think).*", re.DOTALL | re.IGNORECASE)
-"""A tag without an end: part of the output in AutoRubric, unlike in the core."""
+_OPENING = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
+"""Without an end after it, it is part of the output in AutoRubric, unlike in the core."""
 
 
 def word_count(text: str) -> int:
@@ -26,8 +26,10 @@ def word_count(text: str) -> int:
 def normalize_to_grade_input(to_grade: ToGrade) -> dict[str, str]:
     """Convert a text, perhaps with `<thinking>` and `<output>` tags, to `{thinking, output}`."""
     rest = ""
-    if isinstance(to_grade, str) and (opened := _UNCLOSED.search(to_grade)):
-        to_grade, rest = to_grade[: opened.start()], opened[0]
+    if isinstance(to_grade, str):
+        ends = [end.start() for end in re.finditer("</think", to_grade, re.IGNORECASE)]
+        if opened := _OPENING.search(to_grade, max(ends, default=0)):
+            to_grade, rest = to_grade[: opened.start()], to_grade[opened.start() :]
     parts = core.split_thinking(to_grade)._asdict()
     marked = isinstance(to_grade, str) and parts["output"] != to_grade
     parts["output"] += rest
