@@ -327,6 +327,9 @@ MISTAKES = [
     python("a rubric of one sentence", ("Rubric([...])",), "Rubric('Is polite')"),
     python("a rubric of one word", ('"x"', "two words"), "Rubric(['x'])"),
     python(
+        "a misspelt field", ("did you mean 'prompt'",), f"{OF_FRAME} map={{'promt': 'prompt'}})"
+    ),
+    python(
         "a mapping the other way round", ("submission=a",), f"{OF_FRAME} map={{'a': 'submission'}})"
     ),
     python("a mapping as a list", ("map", "dict"), f"{OF_FRAME} map=['a'])"),
@@ -534,3 +537,10 @@ def test_a_careless_mistake_is_one_line_that_names_the_thing_and_the_place(
 
 def test_there_are_sixty_of_them():
     assert len({mistake.name for mistake in MISTAKES}) >= 60
+
+
+def test_a_judge_that_never_gives_a_verdict_is_warned_of(caplog: pytest.LogCaptureFixture):
+    wrong: Any = lambda messages: True  # noqa: E731
+    package.grade([{"submission": "x"}], wrong, rubric=["Is so"])
+    assert "returned True" in caplog.text
+    assert '"verdict": "MET"' in caplog.text

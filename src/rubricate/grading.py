@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
 from dataclasses import KW_ONLY, fields
 from typing import TYPE_CHECKING, ClassVar
@@ -11,6 +12,7 @@ from rubricate.choosing import chosen_calibrator, chosen_dataset, chosen_judge, 
 from rubricate.dataset import DataItem, RubricDataset, read_context
 from rubricate.errors import RunStopped, errors_within
 from rubricate.options import GradingOptions, JudgingOptions
+from rubricate.rubric import UNANSWERED
 from rubricate.run import ItemResult, Plan, RunEstimate, RunFacts
 from rubricate.run import estimate as estimate_run
 from rubricate.settings import option, part, takes
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from rubricate.dataset import ContextDocument
     from rubricate.judge import JudgesLike
     from rubricate.options import Data, RubricLike
+
+
+logger = logging.getLogger(__name__)
 
 
 class GradeCall(GradingOptions, kw_only=False):
@@ -96,7 +101,11 @@ async def agrade(call: GradeCall) -> Result:
         RunStopped: the run ended before all was judged (a refused key, a dead endpoint, `stop`);
             its `result` has what was judged.
     """
-    return await collected(stream_of(call.dataset, call.judge, call, call.stop))
+    result = await collected(stream_of(call.dataset, call.judge, call, call.stop))
+    verdicts = [verdict for item in result.items for verdict in item.criteria.values()]
+    if verdicts and all(verdict.status in UNANSWERED for verdict in verdicts):
+        logger.warning("no verdict was given; the first failure: %s", verdicts[0].error)
+    return result
 
 
 grade = plain(GradeCall, agrade)

@@ -62,7 +62,7 @@ def test_a_name_that_nearly_fits_suggests_the_whole_name(name: str, meant: str):
 
 
 def test_an_unknown_judge_is_told_all_prefixes_and_the_way_around():
-    with pytest.raises(InputError, match=r"openai/\.\.\., .*vllm/\.\.\.; .*base URL"):
+    with pytest.raises(InputError, match=r"openai/\.\.\., .*vllm/\.\.\.; .*base_url"):
         named_judge("gpt-4.1-mini")
 
 

@@ -136,7 +136,7 @@ def parse_pairs(
     labelled = f"{LABEL}CRITERION" in known
     for what, column in pairs:
         if what not in known and not (labelled and what.startswith(LABEL) and what != LABEL):
-            if column in known:
+            if column in known and not suggestion(what, known):
                 raise InputError(
                     f"{option}: '{what}' is no field: the other way round, {column}={what}"
                 )
@@ -145,7 +145,8 @@ def parse_pairs(
         names = [pair[side] for pair in pairs]
         if repeated := sorted({name for name in names if names.count(name) > 1}):
             shown = ", ".join(f"{kind}'{name}'" for name in repeated)
-            raise InputError(f"{option}: {shown} is mapped twice")
+            both = ", ".join("=".join(pair) for pair in pairs if pair[side] in repeated)
+            raise InputError(f"{option}: {shown} is mapped twice: {both}")
     return dict(pairs)
 
 

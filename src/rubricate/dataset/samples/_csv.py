@@ -197,7 +197,9 @@ def other_delimiter(names: Iterable[str]) -> str:
         return ""
     return (
         f"the only column is {first!r}, which looks like several separated by {marks[0]!r}: "
-        "save the table with commas" + ("" if marks[0] != "\t" else ", or name it .tsv")
+        "save the table with commas"
+        + ("" if marks[0] != "\t" else ", or name it .tsv")
+        + f" (read by pandas: read_csv(..., sep={marks[0]!r}))"
     )
 
 

@@ -168,7 +168,7 @@ def access(name: str, address: str | None, needs_key: bool = True) -> Access:
         known = ", ".join(f"{known}/..." for known in PROVIDERS)
         raise InputError(
             f"unknown judge '{name}'{_meant(name)} (known: builtin, {known}; for another "
-            "OpenAI-compatible server give its address as the base URL)"
+            "OpenAI-compatible server, name its model, and its address as base_url or --base-url)"
         )
     key, moved = settings_of(provider)
     variable = provider.key_variable
