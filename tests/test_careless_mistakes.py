@@ -330,6 +330,11 @@ MISTAKES = [
         "a misspelt field", ("did you mean 'prompt'",), f"{OF_FRAME} map={{'promt': 'prompt'}})"
     ),
     python(
+        "ids as submissions",
+        ("'id'", "no texts", "'b'"),
+        "grade([{'id': 'x', 'b': 'y'}], rubric=['Is polite'], map={'submission': 'id'})",
+    ),
+    python(
         "a mapping the other way round", ("submission=a",), f"{OF_FRAME} map={{'a': 'submission'}})"
     ),
     python("a mapping as a list", ("map", "dict"), f"{OF_FRAME} map=['a'])"),
@@ -465,6 +470,7 @@ MISTAKES = [
     ("code", "advice"),
     [
         ("package.compare", "compare_pair"),
+        ("package.grade([{'submission': 'x'}], rubric=['Is so']).to_dataframe()", "to_pandas"),
         ("from rubricate import compare_runs", "from rubricate.analysis import compare_runs"),
         ("package.grade([{'submission': 'x', 'id': 'item'}], rubric=['Is so']).items['itm']", "m'"),
     ],

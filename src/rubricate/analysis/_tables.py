@@ -125,8 +125,9 @@ class Tabular:
         def __getattr__(self, name: str) -> Any:
             if name.startswith("_") or hasattr(type(self), name):  # a property that raised
                 return object.__getattribute__(self, name)
-            kind, known = type(self).__name__, [own for own in dir(self) if own[0] != "_"]
-            raise AttributeError(f"a {kind} has no '{name}' (it has {', '.join(known)})")
+            ours = {"score": "one in its summary", "to_dataframe": "to_pandas()"}.get(name)
+            known = ours or ", ".join(own for own in dir(self) if own[0] != "_")
+            raise AttributeError(f"a {type(self).__name__} has no '{name}' (it has {known})")
 
     @abstractmethod
     def item_rows(self) -> Iterator[tuple[ResultRow, ...]]:

@@ -157,7 +157,8 @@ class CriterionOption(PythonDocument):
     def _value_is_a_share(self) -> CriterionOption:
         if self.value is None:
             if not self.na:
-                raise InputError(f"the option '{self.label}' needs a value between 0 and 1")
+                others = f", not {', '.join(self.model_extra)}" if self.model_extra else ""
+                raise InputError(f"the option '{self.label}' needs a value between 0 and 1{others}")
         elif not 0.0 <= self.value <= 1.0:
             raise InputError(
                 f"the value of the option '{self.label}' must be between 0 and 1, "

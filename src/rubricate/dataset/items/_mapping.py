@@ -272,6 +272,9 @@ class RowReader:
         another column may have the texts."""
         if self._names and (problem := self._problem(self._names) or self._label_problem()):
             raise problem
+        if self._rows and self._found["submission"] == "id":
+            names = ", ".join(repr(name) for name in self._names if name != "id")
+            raise InputError(f"map: column 'id' has no texts to grade: the others are {names}")
         others = [repr(name) for name in self._names if name not in self._found.values()]
         if self._rows > 1 and others and not self._rows_with_text:
             raise InputError(
