@@ -42,6 +42,11 @@ def no_metadata(field: str, known: Collection[str]) -> str:
     return f"no item has metadata '{field}' (a number or a short text) to group them by{hint}"
 
 
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """A number with its noun: `1 item`, `2 items`, `0 criteria`."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
 def common_prefix(first: str, second: str) -> int:
     """How many characters two texts begin with alike.
 

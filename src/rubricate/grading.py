@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import suppress
 from dataclasses import KW_ONLY, fields
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
 from rubricate.analysis import Items, Result
@@ -102,9 +103,9 @@ async def agrade(call: GradeCall) -> Result:
             its `result` has what was judged.
     """
     result = await collected(stream_of(call.dataset, call.judge, call, call.stop))
-    verdicts = [verdict for item in result.items for verdict in item.criteria.values()]
-    if verdicts and all(verdict.status in UNANSWERED for verdict in verdicts):
-        logger.warning("no verdict was given; the first failure: %s", verdicts[0].error)
+    if not any(verdict.status not in UNANSWERED for _, verdict in result.verdicts()):
+        for _, verdict in islice(result.verdicts(), 1):
+            logger.warning("no verdict was given; the first failure: %s", verdict.error)
     return result
 
 

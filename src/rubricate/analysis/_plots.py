@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rubricate._spelling import counted
 from rubricate.analysis._finished import (
     FinishedRun,
     RunLike,
@@ -141,7 +142,7 @@ def scores_plot(
         legend.append(("band", f"judge's mean {estimate_text(mean)}"))
     if mean.low is not None and mean.high is not None:
         band = (mean.low, mean.high)
-    caption = f"{len(judged)} item{'s' * (len(judged) != 1)}"
+    caption = counted(len(judged), "item")
     caption += f", {len(people)} of them with all labels" if people else ""
     without = len(scores) - len(judged)
     caption += f"; {without} have no score" if without else ""

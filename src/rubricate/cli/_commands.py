@@ -187,9 +187,10 @@ def _with_one_map(args: Sequence[str]) -> list[str]:
     place = 0  # of the first --map
     for argument in args:
         is_pair = "=" in argument and not argument.startswith("-")
+        continues = is_pair and "".join(pairs[-1:]).endswith(",")
         if is_pair and others[-1:] == ["--map"]:
             others.pop()
-        elif not argument.startswith("--map=") and not (is_pair and pairs and pairs[-1][-1] == ","):
+        elif not (argument.startswith("--map=") or continues):
             others.append(argument)
             continue
         place = place if pairs else len(others)

@@ -99,10 +99,11 @@ def exit_code(run_dir: Path, outcome: Outcome | RunStopped) -> int:
 
     if isinstance(outcome, RunStopped):
         failed, nothing_judged, stopped = 0, False, str(outcome)
+        interrupted = outcome.interrupted
     else:
         failed, nothing_judged = outcome.unanswered, outcome.nothing_judged
         stopped = outcome.stopped or ""
-    interrupted = stopped == INTERRUPTED or getattr(outcome, "interrupted", False)
+        interrupted = stopped == INTERRUPTED
     pending = ""
     if (run_dir / "batches").is_dir():
         from rubricate.judge import batches_in

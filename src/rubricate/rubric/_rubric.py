@@ -24,6 +24,7 @@ from rubricate._documents import (
     with_line,
 )
 from rubricate._files import user_path, write_text
+from rubricate._spelling import counted
 from rubricate.errors import InputError, NamedPart, errors_within, shown
 from rubricate.rubric._criterion import Criterion
 from rubricate.rubric._declared import DeclaredScoring
@@ -403,7 +404,7 @@ _LEFT = ' style="text-align: left"'
 def rubric_html(rubric: Rubric) -> str:
     """The criteria in order, those of a group below it."""
     named = f"Rubric {rubric.name}" if rubric.name else "Rubric"
-    count = "1 criterion" if len(rubric) == 1 else f"{len(rubric)} criteria"
+    count = counted(len(rubric), "criterion", "criteria")
     guidelines = f"<p>{escape(rubric.guidelines)}</p>" if rubric.guidelines else ""
     headings = "".join(
         f"<th{_LEFT}>{name}</th>" for name in ("criterion", "weight", "answers", "requirement")

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
+from rubricate._spelling import counted
 from rubricate.analysis._finished import BY_PROMPT, LABELS_GO, FinishedRun, RunLike, finished_run
 from rubricate.analysis._label_choice import (
     LabelChoice,
@@ -329,7 +330,7 @@ class AgreementReport(Report):
             figures = [getattr(whole, key, "") for key in _FOR_LABELS.values()]
             totals = [self._with_pooled(Row(["all", str(whole.n), *figures], "strong"))]
         if rows or totals:
-            title = f"{self.judge} against labels of {self.items} item{'s' * (self.items != 1)}"
+            title = f"{self.judge} against labels of {counted(self.items, 'item')}"
             columns = [CRITERION, *numbers("n", *_FOR_LABELS, *(["pooled"] if self.pooled else []))]
             yield Table(columns, rows, title, totals)
 

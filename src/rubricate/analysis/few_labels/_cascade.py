@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Any, NamedTuple
 
+from rubricate._spelling import counted
 from rubricate.analysis._finished import LABELS_GO, FinishedRun, RunLike, finished_run
 from rubricate.analysis._label_choice import label_choice
 from rubricate.errors import InputError
@@ -86,10 +87,9 @@ class CascadeReport(Report):
         promise = f"agreement of {promise} or more, at a risk of {percent(choice.risk)}"
         outcome = f"No threshold keeps the promise ({promise}): {choice.why}."
         if chosen is not None:
-            tried = "1 threshold" if choice.tried == 1 else f"{choice.tried} thresholds"
             outcome = (
                 f"* Threshold {chosen.threshold:g} keeps the promise: {promise}, of the accepted "
-                f"verdicts ({tried} tried, {choice.labelled} labels)."
+                f"verdicts ({counted(choice.tried, 'threshold')} tried, {choice.labelled} labels)."
             )
         yield say(outcome, "strong")
         yield say(

@@ -293,10 +293,10 @@ class DataItem:
             "prompt": self.prompt,
             "submission": text.to_list() if isinstance(text, Transcript) else text,
             "description": self.description,
-            "ground_truth": None if self.ground_truth is None else _written(self.ground_truth),
+            "ground_truth": None if self.ground_truth is None else as_written(self.ground_truth),
             "ground_truth_reasons": self.ground_truth_reasons,
             "annotations": {
-                annotator: dict(zip(labels, _written(labels.values()), strict=True))
+                annotator: dict(zip(labels, as_written(labels.values()), strict=True))
                 for annotator, labels in self.annotations.items()
             },
             "adjudications": self.adjudications,
@@ -360,7 +360,8 @@ ALWAYS_WRITTEN = ("submission", "description", "ground_truth")
 """The fields that are written even if they are empty."""
 
 
-def _written(labels: Iterable[object]) -> list[str | None]:
+def as_written(labels: Iterable[object]) -> list[str | None]:
+    """Labels as they are written: texts, also of an enumeration; None for a missing one."""
     return [None if label is None else str(getattr(label, "value", label)) for label in labels]
 
 

@@ -30,6 +30,7 @@ from rubricate.dataset.items._data_item import (
     DataItem,
     GroundTruth,
     OwnRubric,
+    as_written,
     checked_labels,
     consensus,
 )
@@ -169,13 +170,9 @@ class RubricDataset:
         """
         item, rubric = self.items[idx], self.get_item_rubric(idx)
         together = consensus(item.annotations, rubric) if item.annotations else {}
-        own = item.ground_truth or [None] * len(rubric)
+        own = as_written(item.ground_truth or [None] * len(rubric))
         return [
-            str(getattr(label, "value", label))
-            if label is not None
-            else together[name].label
-            if name in together
-            else None
+            label if label is not None else together[name].label if name in together else None
             for name, label in zip(rubric.names, own, strict=False)
         ]
 

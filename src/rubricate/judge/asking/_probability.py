@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal
 
+from rubricate._spelling import counted
 from rubricate.dataset import Item
 from rubricate.errors import InputError, UnreadableReply
 from rubricate.judge.asking._conversation import Conversation
@@ -110,7 +111,7 @@ class Probability(Prompting):
 
     @property
     def mode(self) -> str:
-        orders = "1 order" if self.permutations == 1 else f"{self.permutations} orders"
+        orders = counted(self.permutations, "order")
         return f"probability, one criterion a request, {orders}"
 
     @property

@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 from pydantic import AliasChoices, Field, model_serializer
 
+from rubricate._spelling import counted
 from rubricate.rubric import NOT_RUN, UNANSWERED
 from rubricate.run.results._declared_scores import DeclaredFigures, interval_text
 from rubricate.run.results._documents import DocumentFigures
@@ -261,13 +262,11 @@ def _certificate(figures: CertificateFigures) -> Paragraph:
 
 
 def _heading(summary: Summary) -> str:
-    items = "1 item" if summary.items == 1 else f"{summary.items} items"
-    what = f"{summary.dataset or 'dataset'}: {items}"
+    what = f"{summary.dataset or 'dataset'}: {counted(summary.items, 'item')}"
     if any(figures.only_number for figures in summary.criteria):
         count = sum(summary.verdicts.values())
         return f"{what} with {count} criteria of their own, judged by {summary.judge}"
-    count = len(summary.criteria)
-    criteria = "1 criterion" if count == 1 else f"{count} criteria"
+    criteria = counted(len(summary.criteria), "criterion", "criteria")
     return f"{what} x {criteria}, judged by {summary.judge}"
 
 
