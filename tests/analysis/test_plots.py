@@ -6,6 +6,7 @@ import html
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -97,6 +98,14 @@ def test_cost_is_dollars_where_prices_are_known_and_else_tokens(make_priced, end
     unknown = make_priced(None)
     assert "tokens (no price is known), n 4 verdicts" in words(unknown.plot.cost())
     assert is_whole(unknown.plot.cost())
+
+
+def test_what_was_paid_is_plotted_however_fast_the_answers_came(make_priced, monkeypatch):
+    at_once = SimpleNamespace(perf_counter=lambda: 0.0)
+    monkeypatch.setattr("rubricate.judge.models._http.time", at_once)
+    figure = make_priced({"input": 1.0, "output": 2.0}).plot.cost()
+    assert "n 4 verdicts" in words(figure)
+    assert "Latency" not in words(figure)
 
 
 @pytest.fixture

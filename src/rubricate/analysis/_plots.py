@@ -103,17 +103,19 @@ class Plots:
 
     def cost(self, path: str | Path | None = None) -> Picture:
         """The cost of verdicts by criterion, in US dollars, or in tokens if a price is unknown, and
-        how long answers took."""
+        how long answers took, if any took a millisecond."""
         spent: dict[str, list[Usage]] = {}
         for rows in self._run.item_rows():
             for row in rows:
                 spent.setdefault(row.criterion, []).append(row.usage)
-        seconds = [usage.seconds for usages in spent.values() for usage in usages]
-        waiting = waiting_plot(seconds, "verdict")
-        if waiting is None:
+        usages = [usage for of_criterion in spent.values() for usage in of_criterion]
+        waiting = waiting_plot([usage.seconds for usage in usages], "verdict")
+        if waiting is None and not any(
+            usage.input_tokens or usage.output_tokens or usage.cost for usage in usages
+        ):
             raise InputError("nothing was spent: no verdict took a request", file=self._run.path)
         spending = _spending({name: spent[name] for name in [*spent][:MOST]})
-        return self._picture([spending, waiting], path)
+        return self._picture([spending, *([waiting] if waiting else [])], path)
 
     def _picture(self, plots: Sequence[Plot], path: str | Path | None) -> Picture:
         name = self._run.summary.get("dataset")
