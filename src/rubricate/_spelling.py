@@ -1,9 +1,9 @@
-"""Texts compared: words that were likely meant for others, and what two texts begin with alike."""
+"""Words in messages: counted, listed, and what an unknown one was likely meant for."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 _NEAR = 0.75
 """Similarity (difflib ratio, 0 to 1) from which an unknown word counts as a misspelling."""
@@ -45,6 +45,12 @@ def no_metadata(field: str, known: Collection[str]) -> str:
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """A number with its noun: `1 item`, `2 items`, `0 criteria`."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def listed(names: Sequence[str], most: int = 5, between: str = ", ") -> str:
+    """The first names, and how many more there are: `a, b and 3 more`."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return between.join(names[:most]) + more
 
 
 def common_prefix(first: str, second: str) -> int:

@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import islice, product
 from typing import Literal
 
+from rubricate._spelling import listed
 from rubricate.dataset import (
     AnswerList,
     ContextDocument,
@@ -31,8 +32,6 @@ _LABELS: dict[str, PairLabel] = {
     **dict.fromkeys(("tie", "a=b", "equal", "both"), "tie"),
 }
 """What files of the field call the better one, in lower case."""
-LISTED = 5
-"""How many items that have no other are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,10 +226,9 @@ class Pairs:
             )
         lacking = [name for name in first if name not in second]
         lacking += [name for name in second if name not in first]
-        shown = ", ".join(f"'{name}'" for name in lacking[:LISTED])
-        more = f" and {len(lacking) - LISTED} more" if len(lacking) > LISTED else ""
+        shown = listed([f"'{name}'" for name in lacking])
         return InputError(
-            f"items that only one of the two has: {shown}{more}; the two of a pair need the same id"
+            f"items that only one of the two has: {shown}; the two of a pair need the same id"
         )
 
 

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
+from rubricate._spelling import listed
 from rubricate.choosing import chosen_judge
 from rubricate.errors import InputError, RubricateError, extra_needed
 from rubricate.judge import Judge, JudgesLike
@@ -51,8 +52,6 @@ NAMESPACE = "rubricate"
 """Ray's namespace for shared rewards."""
 AT_ONCE = 1000
 """Maximum number of concurrent calls to a shared reward."""
-MOST_SHOWN = 5
-"""Maximum number of differences between two rewards in an error; usually there are one or two."""
 LIBRARIES = ("rubricate", "pydantic", "abc", "builtins", "typing")
 """Packages whose classes are identified by version, because they contain no user code."""
 
@@ -343,10 +342,9 @@ def shared_reward(
         others: dict[str, str] = ray.get(actor.settings.remote())
     differs = [part for part in {**others, **settings} if others.get(part) != settings.get(part)]
     if differs:
-        more = f" and {len(differs) - MOST_SHOWN} more" if len(differs) > MOST_SHOWN else ""
         raise InputError(
-            f"the shared reward '{name}' was started with another {', '.join(differs[:MOST_SHOWN])}"
-            f"{more}: choose another name, or end the earlier one first, with its close() or "
+            f"the shared reward '{name}' was started with another {listed(differs)}: choose "
+            f"another name, or end the earlier one first, with its close() or "
             f"ray.kill(ray.get_actor({name!r}, namespace={NAMESPACE!r}))"
         )
     return SharedReward(actor, shown)

@@ -82,4 +82,4 @@ def test_a_criterion_without_spread_says_why_it_has_no_shares(rubricate, tmp_pat
         dataset.add_item(f"text {number}, truth 1", id=f"i{number}")
     package.grade(dataset, judge("a", 0), replicates=2, run_dir=tmp_path / "run")
     shown = rubricate("trust", "variance", "run").stdout
-    assert "firm: no shares: all numbers are the same." in shown
+    assert "Without a value: item, sampling: all numbers are the same" in shown

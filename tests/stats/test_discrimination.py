@@ -128,7 +128,7 @@ def test_without_a_contrast_there_is_no_area():
     assert roc_auc([0.1, 0.9], [1, 1]).undefined == "there is no pair of a true and a false outcome"
     few = roc_auc([0.1, 0.9, 0.8], [0, 1, 1])
     assert few.value == 1
-    assert "five clusters" in (few.undefined or "")
+    assert "five items or groups" in (few.undefined or "")
 
 
 def test_the_threshold_costs_least_of_all():

@@ -177,3 +177,10 @@ def test_a_table_breaks_no_name_and_leaves_out_no_column(width: int):
         assert word in words
     assert all(words.count(str(number)) == 2 for number in range(100, 106))
     assert words.count("Title") == 1
+
+
+def test_what_an_estimate_lacks_is_said_below_its_table_in_every_format(reports):
+    for text in (str(report := reports["agreement"]()), report.to_markdown(), report.to_html()):
+        flat = " ".join(text.split())
+        assert "Without an interval: kappa (all)" in flat
+        assert flat.index("Without an interval: kappa (all)") < flat.index("kappa of all")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rubricate._spelling import listed
 from rubricate.judge import UnknownVote
 from rubricate.run.results import AgreementFigures, Summary
 from rubricate.views import Cell, Column, Report, Row, Section, Table, figure, numbers, say
@@ -75,8 +76,7 @@ class ReplayReport(Report):
         ):
             votes = [vote for vote in self.unknown if vote.known is known]
             if votes:
-                more = f" and {len(votes) - NAMED} more" if len(votes) > NAMED else ""
-                yield say(f"{lead}: {'; '.join(map(_vote, votes[:NAMED]))}{more}", "warning")
+                yield say(f"{lead}: {listed([*map(_vote, votes)], NAMED, '; ')}", "warning")
 
 
 def _vote(vote: UnknownVote) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rubricate._files import user_path
+from rubricate._spelling import listed
 from rubricate._terminal import console
 from rubricate.cli._commands import command
 from rubricate.cli._grade_settings import GradeSettings
@@ -235,8 +236,7 @@ def _list_unmatched(reports: ResearchReports, notes: Any) -> None:
 
 def _list_names(notes: Any, what: str, names: list[str]) -> None:
     if names:
-        more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
-        notes.print(f"{what}: {', '.join(names[:MOST_LISTED])}{more}")
+        notes.print(f"{what}: {listed(names, MOST_LISTED)}")
 
 
 def _show(batch: Batch, output: Path, settings: ReportSettings) -> None:

@@ -25,7 +25,7 @@ from rubricate.stats._resampling import Groups, cluster_indices, complete_cases
 from rubricate.stats._unseen import LEAST_OTHERS, freedom_of
 
 NO_CONTRAST = "there is no pair of a true and a false outcome"
-RARE = "no interval: it needs five clusters with a true outcome and five with a false one"
+RARE = "no interval: it needs five items or groups with a true outcome and five with a false one"
 
 FOLDS = 10
 """Parts of the data, each of which is held out once."""

@@ -28,7 +28,7 @@ from rubricate.stats._resampling import (
 )
 from rubricate.stats._unseen import LEAST_OTHERS
 
-RARE = "no interval: in most criteria hardly any pair is not the commonest"
+RARE = "no interval: in most criteria nearly all pairs are the same"
 
 
 @dataclass(frozen=True, slots=True)

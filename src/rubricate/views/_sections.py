@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from rubricate._spelling import listed
 from rubricate.views._format import NONE
 
 if TYPE_CHECKING:
@@ -85,6 +86,8 @@ def notes(*texts: str) -> list[Paragraph]:
     return [say(text) for text in texts]
 
 
+NAMED = 3
+"""How many rows a note below a table names: more would be longer than the table."""
 GAP = Paragraph((Words(""),))
 """An empty line on a terminal; nothing elsewhere."""
 
@@ -167,6 +170,28 @@ class Table:
     wide: bool = False
 
 
+def explained(sections: Iterable[Section]) -> Iterator[Section]:
+    """Yield sections; below a table, why some of its estimates have no value or no interval."""
+    for section in sections:
+        yield section
+        if not isinstance(section, Table):
+            continue
+        rows = [*section.rows, *section.totals]
+        lacking: dict[tuple[str, str], list[str]] = {}
+        for place, column in enumerate(section.columns):
+            reasons: dict[str, list[str]] = {}
+            for row in rows:
+                if (reason := getattr(row.cells[place], "undefined", None)) is not None:
+                    reasons.setdefault(reason, []).append(str(row.cells[0]))
+            for reason, names in reasons.items():
+                where = "" if len(names) == len(rows) else f" ({listed(names, NAMED)})"
+                lacking.setdefault((reason, where), []).append(column.heading)
+        for (reason, where), headings in lacking.items():
+            why = reason.removeprefix("no interval: ")
+            lacks = "a value" if why == reason else "an interval"
+            yield say(f"Without {lacks}: {', '.join(headings)}{where}: {why}")
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     """Names with facts; three spaces separate the parts of a fact."""
@@ -234,7 +259,7 @@ def _with_reason(answer: str, reason: str | None) -> Cell:
 def changes_last(sections: Iterable[Section]) -> Iterator[Section]:
     """Yield sections in the order of a document: changes, of which there can be many, come last."""
     held = []
-    for section in sections:
+    for section in explained(sections):
         if isinstance(section, Changes):
             held.append(section)
         else:

@@ -27,6 +27,7 @@ from rubricate.views._sections import (
     Table,
     Tone,
     Words,
+    explained,
 )
 
 GAP = 2
@@ -59,7 +60,7 @@ class OnTerminal:
         self._sections = sections
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        for section in self._sections():
+        for section in explained(self._sections()):
             if isinstance(section, Table):
                 yield from _tables(section, console, options)
             else:

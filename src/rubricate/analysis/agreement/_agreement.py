@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from rubricate._spelling import counted
+from rubricate._spelling import counted, listed
 from rubricate.analysis._finished import BY_PROMPT, LABELS_GO, FinishedRun, RunLike, finished_run
 from rubricate.analysis._label_choice import (
     LabelChoice,
@@ -272,8 +272,7 @@ class AgreementReport(Report):
             unshown = [each.name for each in labelled if (each.kappa.low or 0.0) <= 0]
             text = f"shown for {len(labelled) - len(unshown)} of {len(labelled)} criteria"
             if unshown:
-                text += f", not for {', '.join(unshown[:NAMED])}"
-                text += f" and {len(unshown) - NAMED} more" if len(unshown) > NAMED else ""
+                text += f", not for {listed(unshown, NAMED)}"
             yield say(f"Agreement beyond chance is {text}.", "strong")
         if self.stratified is not None and self.stratified.strata > 1:
             left_out = self.stratified.left_out
@@ -702,23 +701,14 @@ def few_text(clusters: Mapping[str, int], groups: str | None) -> str | None:
     names = [name for name, count in clusters.items() if count < FEW]
     if not names:
         return None
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    named = ", ".join(names[:NAMED])
     together = " (answers to the same prompt count as one)" if groups == BY_PROMPT else ""
-    return f"Intervals are rough with fewer than {FEW} {units(groups)}{together}: {named}{more}"
+    few = f"fewer than {FEW} {units(groups)}{together}"
+    return f"Intervals are rough with {few}: {listed(names, NAMED)}"
 
 
 def _notes(criterion: CriterionAgreement) -> Iterator[Paragraph]:
-    """What does not fit into a row: probabilities, undefined figures, undecided pairs."""
+    """What does not fit into a row: bias by step, undecided pairs."""
     name, agreement = criterion.name, criterion.agreement
-    reasons: dict[str, list[str]] = {}
-    for figure_name in ("accuracy", "kappa", "pearson"):
-        estimate = figure_of(agreement, figure_name)
-        if estimate.value is None and estimate.undefined is not None:
-            heading = "correlation" if figure_name == "pearson" else figure_name
-            reasons.setdefault(estimate.undefined, []).append(heading)
-    for reason, headings in reasons.items():
-        yield say(f"{name}: no {', '.join(headings)}: {reason}")
     if isinstance(agreement, ScoreAgreement) and agreement.levels:
         steps = (
             f"{level.level:g}: {estimate_text(level.bias)} (n {level.n})"

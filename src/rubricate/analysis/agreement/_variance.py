@@ -98,13 +98,6 @@ class VarianceReport(Report):
         unclear = [criterion.name for criterion in self.criteria if criterion.unstable is None]
         more = f" Perhaps, take more items to tell: {', '.join(unclear)}." if unclear else ""
         yield say(f"{lead}{', '.join(self.unstable) or 'none'}.{more}")
-        reasons: dict[str, list[str]] = {}
-        for criterion in self.criteria:
-            share = criterion.variance.shares["item"]
-            if share.value is None and share.undefined is not None:
-                reasons.setdefault(share.undefined, []).append(criterion.name)
-        for reason, names in reasons.items():
-            yield say(f"{', '.join(names)}: no shares: {reason}.")
         left_out = {
             criterion.name: criterion.variance.left_out
             for criterion in self.criteria

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
+from rubricate._spelling import listed
 from rubricate.analysis._finished import FinishedRun, RunLike, finished_run
 from rubricate.analysis.comparison._gate import (
     MIN_COVERAGE,
@@ -294,10 +295,7 @@ class RunComparison(Report):
         """What a reader should know before relying on the figures."""
         lines = []
         if self.differences:
-            shown, more = self.differences[:SHOWN_DIFFERENCES], len(self.differences)
-            more -= len(shown)
-            rest = [f"and {more} more"] if more > 0 else []
-            named = "; ".join([*shown, *rest])
+            named = listed(self.differences, SHOWN_DIFFERENCES, "; ")
             lines.append(f"Both are scored as B is. Not the same in A and B: {named}.")
         if self.only_a or self.only_b:
             lines.append(f"Left out: {self.only_a} items only in A, {self.only_b} only in B.")

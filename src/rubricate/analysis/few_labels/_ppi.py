@@ -78,13 +78,6 @@ class PPIReport(Report):
             f"What people's means would be: {self.judge} on {self.items} items, "
             f"{self.labelled} of them labelled",
         )
-        reasons: dict[str, list[str]] = {}
-        for name, mean in means:
-            corrected = {"PPI++": mean.prediction_powered, "Rogan-Gladen": mean.rogan_gladen}
-            for method, estimate in corrected.items():
-                if estimate.value is None and estimate.undefined is not None:
-                    reasons.setdefault(f"no {method}: {estimate.undefined}", []).append(name)
-        yield from (say(f"{', '.join(names)}: {reason}") for reason, names in reasons.items())
         if self.next_items is not None:
             named = ", ".join(self.next_items) or "none is left"
             yield say(f"To label next (a random sample): {named}")

@@ -13,6 +13,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, overload
 
 from rubricate._files import user_path, write_text
+from rubricate._spelling import listed
 from rubricate.dataset.samples._sample import Sample, sample_input_len
 from rubricate.errors import InputError
 
@@ -232,10 +233,9 @@ class Dataset(Sequence[Sample], abc.ABC):
         """
         seen = Counter(str(sample.id) for sample in self if sample.id is not None)
         if repeated := [name for name, count in seen.items() if count > 1]:
-            shown = ", ".join(repr(name) for name in repeated[:5])
-            more = f" and {len(repeated) - 5} more" if len(repeated) > 5 else ""
             raise InputError(
-                f"samples share an id: {shown}{more}; give each a different id, or auto_id=True",
+                f"samples share an id: {listed([*map(repr, repeated)])}; give each a different id, "
+                "or auto_id=True",
                 file=self.location,
             )
 

@@ -11,6 +11,7 @@ from functools import cached_property, lru_cache
 from importlib import resources
 from typing import Any
 
+from rubricate._spelling import listed
 from rubricate.errors import InputError
 from rubricate.judge.builtin._features import FEATURE_NAMES, Lexicon, Match, compare, target
 from rubricate.judge.builtin._ignored_parts import repeats, set_aside
@@ -372,9 +373,7 @@ def _words(match: Match, sought: SoughtText) -> str:
     whose = {"reference": "reference", "option": "option"}.get(sought.source, "criterion")
     reason = f"{len(match.present)} of {total} content words of the {whose} appear"
     if match.missing:
-        reason += f"; missing: {', '.join(match.missing[:5])}"
-        if len(match.missing) > 5:
-            reason += f" and {len(match.missing) - 5} more"
+        reason += f"; missing: {listed(match.missing)}"
     reason += "."
     if match.against:
         reason += f" {match.against}"

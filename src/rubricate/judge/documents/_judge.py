@@ -14,6 +14,7 @@ from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
+from rubricate._spelling import listed
 from rubricate.dataset import Item
 from rubricate.errors import InputError
 from rubricate.judge._judge import Judge, hash_of, part_answer
@@ -45,10 +46,6 @@ def check_chunk_tokens(value: int | None) -> int | None:
     ):
         return value
     raise InputError(f"chunk tokens must be a number from {LEAST_TOKENS}, found {value!r}")
-
-
-MOST_NAMED = 5
-"""The maximum number of unreadable parts that an error names."""
 
 
 class DocumentJudge(Judge):
@@ -182,9 +179,7 @@ class DocumentJudge(Judge):
     ) -> Verdict:
         """The verdict if a part could not be read."""
         error = findings[failed[0]].error or Failure("server", "no answer")
-        which = ", ".join(str(index + 1) for index in failed[:MOST_NAMED])
-        more = len(failed) - MOST_NAMED
-        which += f" and {more} more" if more > 0 else ""
+        which = listed([str(index + 1) for index in failed])
         message = f"part {which} of {parts} could not be read: {error.message}"
         failure = Failure(error.kind, message)
         return Verdict(criterion.name, failure.status, error=failure, judge=self.name)
