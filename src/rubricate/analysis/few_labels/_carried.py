@@ -75,8 +75,6 @@ class CarriedReport(Report):
             f"{self.certified} others",
         )
         for mean in self.means:
-            if mean.corrected.value is None or mean.corrected.low is None:
-                yield say(f"{mean.name}: {mean.corrected.undefined}")
             if mean.mix is not None:
                 yield say(f"{mean.name}: {mean.mix}", "warning")
         yield say(
@@ -174,7 +172,7 @@ def _criterion(
     assert met is not None
     assert unmet is not None
     if None in (share.value, met.value, unmet.value):
-        why = "no interval: the certificate has no labels of both kinds, or the run no verdict"
+        why = "the certificate has no labels of both kinds, or the run no verdict"
         return CarriedMean(name, n, share, Estimate(None, undefined=why))
     assert share.value is not None
     assert met.value is not None
