@@ -770,7 +770,7 @@ def _of_group(
 
 
 def _order(name: str, turn: int) -> tuple[str, ...]:
-    """The order of a criterion's answers, the `turn`th from 0: docs/replies.md."""
+    """The order of a criterion's answers, the `turn`th from 0: docs/reply-formats.md."""
     if name == "m1":
         return ()
     decided = list(VALUES[name])

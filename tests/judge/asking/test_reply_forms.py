@@ -1,6 +1,6 @@
 """Forms of replies, each through every mode of asking: what is one answer is read, else nothing.
 
-The table of docs/replies.md is this one, whatever format the endpoint was asked for.
+The table of docs/reply-formats.md is this one, whatever format the endpoint was asked for.
 """
 
 from __future__ import annotations
