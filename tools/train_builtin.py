@@ -589,14 +589,14 @@ def tables(measured: dict[str, Any]) -> dict[tuple[str, str], list[list[str]]]:
                 own = measured[key][name]
                 figures = [f"{own[figure]:.3f}" for figure in ("auc", "kappa", "ece")]
                 rows.append([task, name, f"{own['labels']:,}", *figures])
-        found["builtin-judge.md", key.split("_left_out")[0].replace("_", " ")] = rows
+        found["builtin-figures.md", key.split("_left_out")[0].replace("_", " ")] = rows
     rows = [["data", "calibration error", "less its bias", *(f"with {word}" for word in BEST)]]
     for name, own in measured["calibration_error"].items():
         ece = measured["data_sets_left_out"][name]["ece"]
         rows.append([name, f"{ece:.3f}", *(f"{value:.3f}" for value in own.values())])
     columns = np.array([[float(cell) for cell in row[1:]] for row in rows[1:]])
     rows.append(["mean", *(f"{value:.3f}" for value in columns.mean(axis=0))])
-    found["measurements.md", "calibration error"] = rows
+    found["builtin-figures.md", "calibration error"] = rows
     rows = [["data", "labels", "refit kept", "AUC", "kappa", "calibration error"]]
     for name, by_count in measured["own_labels"].items():
         for count, own in by_count.items():
@@ -604,7 +604,7 @@ def tables(measured: dict[str, Any]) -> dict[tuple[str, str], list[list[str]]]:
                 "{:+.3f} [{:+.3f}, {:+.3f}]".format(*own[key]) for key in ("auc", "kappa", "ece")
             ]
             rows.append([name, count, f"{own['kept'][0]:.0%}", *changes])
-    found["builtin-judge.md", "own labels"] = rows
+    found["builtin-figures.md", "own labels"] = rows
     return found
 
 

@@ -492,7 +492,7 @@ def test_the_judge_says_that_it_is_a_baseline():
 
 
 def test_the_page_has_the_figures_of_every_set():
-    page = (Path(__file__).parents[3] / "docs/builtin-judge.md").read_text("utf-8")
+    page = (Path(__file__).parents[3] / "docs/builtin-figures.md").read_text("utf-8")
     source = resources.files("rubricate.judge.builtin").joinpath("figures.json").read_text("utf-8")
     for sets in json.loads(source).values():
         mean = sets.pop("mean")
