@@ -32,7 +32,7 @@ from rubricate.errors import MissingExtraError
 from rubricate.testing import ScriptedEndpoint, load_rules
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 """A block; in a list or a tab it is indented."""
 BLOCKS = {
