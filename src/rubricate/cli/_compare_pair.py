@@ -14,6 +14,7 @@ from rubricate._terminal import console
 from rubricate.analysis import PairSummary
 from rubricate.choosing import chosen_rubric
 from rubricate.cli._commands import command
+from rubricate.cli._ending import READ, ExitCode, print_next
 from rubricate.cli._judging import (
     Shell,
     print_estimate,
@@ -190,4 +191,7 @@ def compare_pair(settings: PairSettings) -> int:
                     pass
         return stream.summary()
 
-    return print_judged(compared_pairs, chosen, settings, PAIRS_NAME)
+    code = print_judged(compared_pairs, chosen, settings, PAIRS_NAME)
+    if code == ExitCode.FINE:
+        print_next(READ, settings, run=chosen.path)
+    return code
