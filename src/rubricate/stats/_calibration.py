@@ -280,6 +280,11 @@ class PlattMap:
 
     Raises:
         InputError: one is no number, or the slope is negative, which would reverse the order.
+
+    Example:
+        >>> fitted = PlattMap.fit([0.9, 0.8, 0.95, 0.3], [True, True, False, False])
+        >>> round(fitted(0.9), 2)
+        0.54
     """
 
     slope: float
