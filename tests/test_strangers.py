@@ -1,6 +1,6 @@
 """What a stranger's folder or file can make us do: each row has a trap, and nothing falls into it.
 
-docs/reliability.md has the same table.
+docs/reliability/security.md has the same table.
 """
 
 from __future__ import annotations
