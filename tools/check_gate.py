@@ -3,7 +3,7 @@
     python tools/check_gate.py [--pairs 400] [--only same]
     python tools/check_gate.py --data FOLDER [--pairs 200]
 
-Prints the tables of docs/statistics.md. It takes about ten minutes for 400 pairs of runs per cell.
+Prints the tables of docs/coverage.md. It takes about ten minutes for 400 pairs of runs per cell.
 With a folder of real labels (see check_promises.py), the gate and the plan are only checked on
 these.
 """

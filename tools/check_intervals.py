@@ -1,4 +1,4 @@
-"""Simulate the intervals in reports, and print the table of docs/statistics.md.
+"""Simulate the intervals in reports, and print the table of docs/coverage.md.
 
     python tools/check_intervals.py [--draws 500] [--only corrected,labels] [--cells]
         [--grid other|SEED] [--match "10 items"]

@@ -1,6 +1,6 @@
 """Simulate labels chosen at random, actively and by uncertainty.
 
-It prints the tables of docs/statistics.md.
+It prints the tables of docs/coverage.md.
 
     python tools/check_labels.py [DATA] [--draws 400] [--labels 50] [--only raters]
 

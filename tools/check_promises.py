@@ -1,4 +1,4 @@
-"""Count how often the promises of figures hold on real labels: the table of docs/statistics.md.
+"""Count how often the promises of figures hold on real labels: the table of docs/coverage.md.
 
     python tools/check_promises.py DATA [--splits 200] [--sets kqa,ttcw] [--every] [--processes N]
 

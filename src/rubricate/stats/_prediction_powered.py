@@ -85,7 +85,7 @@ def corrected_mean(
     labelled judge)`, `tuning = cov(label, judge) / ((1 + n / N) * var(judge))` clipped to [0, 1],
     with a t interval over the labelled clusters. If all numbers are 0 or 1, the mean is clipped to
     this range, and the intervals are those of `clustered_share`, from the same variance, because in
-    simulations (`docs/statistics.md`) t intervals cover a share near 0 or 1 too seldom.
+    simulations (`docs/coverage.md`) t intervals cover a share near 0 or 1 too seldom.
 
     Few labels may show none of the judge's errors, which is not evidence that there are none. So
     errors of both kinds are added to binary labels before the covariance and the variance are

@@ -8,7 +8,7 @@ come from the same few array operations.
 The jackknife's standard error (Tukey 1958) has the quantile of Student's t for the number of
 clusters; correlations are on the scale of Fisher's z (1921), sizes such as a mean error on that of
 their logarithm, so that no interval leaves what the statistic can be. By simulation
-(`docs/statistics.md`) it holds the truth nearly as often as it says with 3 clusters and more, where
+(`docs/coverage.md`) it holds the truth nearly as often as it says with 3 clusters and more, where
 quantiles of a bootstrap do so in 60 to 85 %.
 """
 
