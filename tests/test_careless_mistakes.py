@@ -127,6 +127,9 @@ MISTAKES = [
         "a.jsonl",
         {"a.jsonl": '{"answer": "x", "question": "q"}\n{"answer": "x" "question": "q"}\n'},
     ),
+    Mistake(
+        "half a line", ("a.jsonl:2:", "cut off"), "a.jsonl", {"a.jsonl": '{"answer": "x"}\n{"ans'}
+    ),
     Mistake("a folder", (".", "folder", "dataset or a table")[1:], "."),
     Mistake("a table's name", ("answer.csv", "'answers.csv'"), "answer.csv"),
     Mistake("a scheme", ("htps://x.org/a.csv", "https://"), "htps://x.org/a.csv"),
@@ -170,7 +173,9 @@ MISTAKES = [
     rubric("grades as values", ("'a'", "scale: 5"), GRADES),
     rubric("settings as a rubric", ("--config",), "data: a.csv\nrubric: b.yaml\n"),
     shell("a rubric as settings", ("rubric.yaml", "--rubric"), "grade --config rubric.yaml"),
-    rubric("a pattern", ("'a'", "'(30'"), "- name: a\n  kind: regex\n  pattern: '(30'\n"),
+    rubric(
+        "a pattern", ("'a'", "'(30'", "write \\"), "- name: a\n  kind: regex\n  pattern: '(30'\n"
+    ),
     rubric(
         "a gate",
         ("'sory'", "'sorry'"),
@@ -189,6 +194,13 @@ MISTAKES = [
     option("a rubric's path", ("rubrics.yaml", "'rubric.yaml'"), rubric="rubrics.yaml"),
     option("a sentence", ("Is polite.", "path", "list"), rubric="Is polite."),
     option("a table as a rubric", ("answers.csv:1:1", "id,question"), rubric="answers.csv"),
+    rubric("UTF-16", ("UTF-16", "UTF-8"), RUBRIC.encode("utf-16")),
+    *(
+        rubric(
+            f"{key} of a criterion", (":1", "'a'", f"'{key}' to 'requ"), f"- {{name: a, {key}: x}}"
+        )
+        for key in ("description", "text", "criterion", "question")
+    ),
     # datasets
     dataset("a comma", (":2:", "comma"), DATASET % '{"submission": "a"},'),
     dataset("single quotes", (":1:2", "double quotes"), "{'prompt': 'p'}"),
@@ -197,7 +209,7 @@ MISTAKES = [
     ),
     dataset(
         "too few labels",
-        ("items[0].ground_truth", "1", "2"),
+        ("items[0].ground_truth", "1", "2", "x_is_so, y_is_so"),
         DATASET % '{"submission": "a", "ground_truth": ["MET"]}',
     ),
     dataset(
@@ -319,7 +331,27 @@ MISTAKES = [
         ("fail_under", "assert_not_below"),
         "grade('answers.csv', rubric='rubric.yaml', map='submission=answer', fail_under=0.5)",
     ),
-    python("texts as rows", ("a text", "dictionaries"), "grade(['a text'], rubric='rubric.yaml')"),
+    python(
+        "texts as rows",
+        ("row 1", "a text", "{'submission': text}"),
+        "grade(['a text'], rubric='rubric.yaml')",
+    ),
+    python(
+        "bytes as rows", ("row 2", "bytes", "decode"), "grade([{}, b'a'], rubric=['Is polite'])"
+    ),
+    python("bytes as a text", ("submission", "bytes", "decode"), "grade_one(['Is so'], b'x')"),
+    python("no text", ("submission", "null", "missing"), "grade_one(['Is so'], None)"),
+    python("no criteria", ("null", "Rubric([...])"), "Rubric(None)"),
+    python(
+        "a rubric's path as its text",
+        ("from_file",),
+        "Rubric.from_json('rubric.yaml')",
+    ),
+    python(
+        "labels by name",
+        ("ground_truth", "in the order of the rubric", '{"a": "MET"}'),
+        "DataItem('x', ground_truth={'a': 'MET'})",
+    ),
     python(
         "a class", ("HTTPModel",), "grade('answers.csv', package.HTTPModel, rubric='rubric.yaml')"
     ),
@@ -338,7 +370,11 @@ MISTAKES = [
         "a mapping the other way round", ("submission=a",), f"{OF_FRAME} map={{'a': 'submission'}})"
     ),
     python("a mapping as a list", ("map", "dict"), f"{OF_FRAME} map=['a'])"),
-    python("a series", ("df[['answer']]",), "grade(pandas.Series(['x']), rubric=['Is polite'])"),
+    python(
+        "a series",
+        ("df[['said']]", "map={'submission': 'said'}"),
+        "grade(pandas.Series(['x'], name='said'), rubric=['Is polite'])",
+    ),
     python(
         "a column twice in a frame",
         ("'a'", "rename"),
@@ -407,6 +443,10 @@ MISTAKES = [
     shell("a key", ("--api-key", "environment"), "--map submission=answer --api-key x"),
     shell("no value", ("'--cache'", "argument"), "--map submission=answer --cache"),
     shell("no run", ("'RUN'", "run folder"), "show"),
+    shell("a run as an option", ("--run-dir", "RUN alone"), "show --run-dir runs/a"),
+    shell("a run among runs", ("--run-dir", "FOLDER alone"), "runs --run-dir runs/a"),
+    shell("a table as an option", ("--data", "DATA alone"), "grade --data answers.csv"),
+    shell("one run to compare", ("'RUN_B'", "RUN_A RUN_B"), "compare runs/a"),
     shell("a file to view", ("answers.csv", "is a file"), "view answers.csv"),
     shell("a table to write to", ("answers.csv", "--from"), "init answers.csv"),
     option(
@@ -470,6 +510,16 @@ MISTAKES = [
     ("code", "advice"),
     [
         ("package.compare", "compare_pair"),
+        ("package.Rubric.load('rubric.yaml')", "Rubric has no 'load'.*from_file"),
+        ("package.Rubric.from_list([])", "from_dict"),
+        ("package.RubricDataset.from_csv('a.csv')", "rubricate.read_table"),
+        ("package.RubricDataset('p', ['x is']).append('x')", "add_item"),
+        ("package.RubricDataset('p', ['x is']).metadta", "'metadata'"),
+        ("from rubricate import load_rubric", "rubricate.Rubric.from_file"),
+        ("package.evaluate", "rubricate.grade"),
+        ("package.grade_one(['Is so'], 'x').verdicts", "criteria"),
+        ("package.grade_one(['Is so'], 'x').criteria['is_so'].verdict", "label"),
+        ("package.grade([{'submission': 'x'}], rubric=['Is so']).score", "summary"),
         ("package.grade([{'submission': 'x'}], rubric=['Is so']).to_dataframe()", "to_pandas"),
         ("from rubricate import compare_runs", "from rubricate.analysis import compare_runs"),
         ("package.grade([{'submission': 'x', 'id': 'item'}], rubric=['Is so']).items['itm']", "m'"),

@@ -18,11 +18,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from rubricate._files import missing_file, open_file, user_path
-from rubricate._spelling import did_you_mean, suggestion, unknown_word
+from rubricate._spelling import (
+    NamesAdvised,
+    did_you_mean,
+    in_plain_words,
+    our_name,
+    suggestion,
+    unknown_word,
+)
 from rubricate.errors import InputError, shown
 
 if TYPE_CHECKING:
     import yaml
+    from pydantic._internal._model_construction import ModelMetaclass as _Kind
+else:
+    _Kind = type(BaseModel)
 
 MOST_VALUES, VALUES_FOR_ONE = 100_000, 100
 """How many values a YAML document may have after expanding aliases: the first number, plus the
@@ -83,7 +93,11 @@ class Document(BaseModel):
         return data
 
 
-class PythonDocument(Document):
+class _DocumentKind(NamesAdvised, _Kind):
+    """The metaclass of documents of Python."""
+
+
+class PythonDocument(Document, metaclass=_DocumentKind):
     """A document that is also created in Python, where every unknown argument is an error.
 
     Errors are an `InputError` of one line.
@@ -177,9 +191,12 @@ def _advice_on(kind: str, value: object) -> str:
 
     The table is local, so that it is built only if there is an error.
     """
+    if kind == "string_type" and str(value) in ("None", "nan"):
+        return "the text is missing: leave such rows out, or write ''"
     quotes = "put quotes around it"
     advice = {
         ("string_type", bool): "in YAML, put quotes around words such as Yes, No, on, off",
+        ("string_type", bytes): "decode bytes: text.decode()",
         ("string_type", int): quotes,
         ("string_type", float): quotes,
         ("string_type", list): "one text is expected: write an entry for each of these",
@@ -201,9 +218,11 @@ def input_error(error: ValidationError, path: Sequence[str | int] = ()) -> Input
     if isinstance(cause, InputError):
         return cause.within(where)
     if first["type"] == "missing":
-        others = ", ".join(map(str, first["input"])) if isinstance(first["input"], dict) else ""
-        there = f"; there are {others}" if others else ""
-        return InputError(f"missing required field{there}", path=where)
+        others = [*map(str, first["input"])] if isinstance(first["input"], dict) else []
+        there = f"; there are {', '.join(others)}" if others else ""
+        field = str(where[-1])
+        near = [f": rename '{word}' to '{field}'" for word in others if our_name(word, {field})]
+        return InputError(f"missing required field{there}{''.join(near[:1])}", path=where)
     if first["type"] == "extra_forbidden":
         missing = [str(p["loc"][-1]) for p in problems if p["type"] == "missing"]
         *place, key = where
@@ -211,13 +230,11 @@ def input_error(error: ValidationError, path: Sequence[str | int] = ()) -> Input
     if first["type"] == "literal_error" and isinstance(first["input"], str):
         words = re.findall("'([^']*)'", first["ctx"]["expected"])
         return InputError(unknown_word("word", first["input"], words), path=where)
-    message = str(cause) if cause is not None else first["msg"][:1].lower() + first["msg"][1:]
-    if cause is None:
-        message = message.replace("a valid tuple", "a valid list")  # in files there are only lists
-        message += f", found {shown(first['input'])}"
-        if advice := _advice_on(first["type"], first["input"]):
-            message += f" ({advice})"
-    return InputError(message, path=where)
+    if cause is not None:
+        return InputError(str(cause), path=where)
+    advice = _advice_on(first["type"], first["input"])
+    message = f"{in_plain_words(first['msg'])}, found {shown(first['input'])}"
+    return InputError(message + (f" ({advice})" if advice else ""), path=where)
 
 
 def read_text(path: str | Path) -> str:
@@ -231,9 +248,9 @@ def read_text(path: str | Path) -> str:
     except IsADirectoryError:
         raise InputError("is a folder, expected a file", file=path) from None
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"is not UTF-8 text (byte {error.start}); save it as UTF-8", file=path
-        ) from None
+        is_16 = error.object[:2] in (b"\xff\xfe", b"\xfe\xff")
+        found = "UTF-16 text" if is_16 else f"not UTF-8 text (byte {error.start})"
+        raise InputError(f"is {found}; save it as UTF-8", file=path) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=path) from None
     if not text.strip():
@@ -283,8 +300,11 @@ def json_advice(error: json.JSONDecodeError) -> str:
         "take out the comma: in JSON Lines, each line is a record": rest.strip() == ",",
         "a list over several lines is named .json": before[:1] == "["
         and not (rest or "\n" in error.doc),
+        "it ends here: is the file cut off, or a quote or bracket not closed?": not rest
+        or error.msg.startswith("Unterminated"),
         "a file with a value on each line is named .jsonl": error.msg == "Extra data"
         and "\n" in error.doc[: error.pos],
+        "the path of a file is for from_file": error.doc.endswith((".json", *YAML_SUFFIXES)),
         f"it begins with {begin!r}: is it another kind of file? (YAML is named .yaml, "
         "also a list of sentences with '- ' before each)": bool(rest) and not before,
     }

@@ -63,6 +63,7 @@ def missing_file(path: Path, shown: str | None = None) -> MissingFileError:
             "'- Says sorry'; in Python, a list of sentences is a rubric, and grade_one(rubric, "
             "text) grades one text)"
         )
+        shown = shown or " ".join(str(path).split())
     return MissingFileError(f"file not found{hint}", file=shown or path)
 
 

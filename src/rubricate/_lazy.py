@@ -71,6 +71,10 @@ def _advice(package: str, name: str, homes: Collection[str]) -> str:
         _note_homes(its_homes, [other])
         if name in its_homes:
             raise ImportError(f"{name} is not in {package}: from {other} import {name}")
+    from rubricate._spelling import our_name  # `import rubricate` does not need it
+
+    if ours := our_name(name, ()):
+        raise ImportError(f"{name} is not in {package}{ours}")
     longer = [known for known in sorted(homes) if name in known]
     return f" (there is {', '.join(longer)})" if longer else ""
 

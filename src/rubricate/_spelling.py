@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 _NEAR = 0.75
 """Similarity (difflib ratio, 0 to 1) from which an unknown word counts as a misspelling."""
@@ -36,10 +38,110 @@ def unknown_word(what: str, word: object, known: Collection[str]) -> str:
     return f"unknown {what} '{word}' (known: {', '.join(known)}){hint}"
 
 
+_OTHER_NAMES = {
+    "from_file": "load read open from_path from_yaml from_json",
+    "to_file": "save write dump",
+    "to_csv": "save write dump export",
+    "to_pandas": "to_dataframe to_df df dataframe frame",
+    "add_item": "add append insert",
+    "items": "results samples",
+    "criteria": "verdicts results",
+    "label": "verdict answer",
+    "requirement": "text description criterion question statement prompt",
+    "summary, whose score has a mean": "score scores mean",
+    "rubricate.read_table": "from_csv from_table read_csv load_csv load_table",
+    "rubricate.grade, which takes data frames and lists of rows": "from_pandas from_dataframe "
+    "from_df from_polars from_rows evaluate score run",
+    "rubricate.Rubric.from_file": "load_rubric read_rubric",
+    "rubricate.RubricDataset.from_file": "load_dataset read_dataset",
+    "rubricate.read_run": "load_run open_run load_result load_results",
+    "rubricate.ModelJudge": "LLMJudge",
+}
+"""Names that users expect, by ours, which difflib would not find."""
+
+
+def our_name(name: str, known: Collection[str]) -> str:
+    """The end of an error about a name in Python that is missing: ours, or nothing.
+
+    Args:
+        name: the missing name.
+        known: the names that are there.
+    """
+    for ours, others in _OTHER_NAMES.items():
+        is_there = ours.startswith("rubricate.") or ours.partition(",")[0] in known
+        if is_there and name in others.split():
+            return f"; did you mean {ours}?"
+    return did_you_mean(name, known)
+
+
+class NamesAdvised:
+    """Base of classes, and of their metaclasses, whose errors about missing names name ours."""
+
+    __slots__ = ()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            kind = self if isinstance(self, type) else type(self)
+            if not isinstance(self, type) and hasattr(kind, name):  # a property that raised
+                return object.__getattribute__(self, name)
+            with suppress(AttributeError):
+                return super().__getattr__(name)  # pydantic's private attributes
+            hint = ""
+            if name[0] != "_":
+                ours = [base for base in kind.__mro__ if base.__module__.startswith("rubricate.")]
+                names = (own for owner in ours for own in vars(owner))
+                known = {own for own in (*names, *getattr(self, "__dict__", ())) if own[0] != "_"}
+                hint = our_name(name, known) or f"; it has {', '.join(sorted(known))}"
+            raise AttributeError(f"{kind.__name__} has no '{name}'{hint}")
+
+
+def no_field(field: str, known: Collection[str]) -> str:
+    """The end of an error about a field by which items cannot be grouped: those that there are."""
+    there = ", ".join(known) or "none: a column of the table that --map does not use becomes one"
+    return f"; there is {there}{did_you_mean(field, known)}"
+
+
+def no_tag(field: str, known: Collection[str]) -> str:
+    """An error about a field by which there are no scores, with those by which there are."""
+    return (
+        f"scores by '{field}': no criterion has a tag of that field, and no item a tag or "
+        f"metadata{no_field(field, known)}"
+    )
+
+
 def no_metadata(field: str, known: Collection[str]) -> str:
     """An error about a field by which no item can be grouped, with those by which they can be."""
-    hint = did_you_mean(field, known) or f"; there is {', '.join(known) or 'none at all'}"
+    hint = no_field(field, known)
     return f"no item has metadata '{field}' (a number or a short text) to group them by{hint}"
+
+
+_SHORTER = {
+    "greater than or equal to": "at least",
+    "less than or equal to": "at most",
+    "greater than": "more than",
+    "a valid integer": "a whole number",
+    "a valid number": "a number",
+    "a valid string": "a text",
+    "a valid boolean": "True or False",
+    "an instance of Event": "an asyncio.Event",
+    "an instance of Path": "a path",
+    "'str' instances are not allowed as a Sequence value": "a list",
+    "an instance of Sequence": "a list",
+    "a valid list": "a list",
+    "a valid tuple": "a list",
+    "a valid dictionary": "a mapping",
+}
+"""Words for pydantic's."""
+
+
+def in_plain_words(message: str) -> str:
+    """A message of pydantic in our words: `must be a whole number`."""
+    message = message.replace("Input should", "must")
+    message = message[:1].lower() + message[1:]
+    for words, shorter in _SHORTER.items():
+        message = message.replace(words, shorter)
+    return message
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:

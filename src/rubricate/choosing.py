@@ -100,7 +100,11 @@ def _rows(data: object) -> list[Mapping[str, Any]]:
     rows: Any = data
     if hasattr(data, "iloc") and hasattr(data, "to_dict"):
         if not hasattr(data, "columns"):
-            raise InputError("found one column of a data frame: pass df[['answer']], with its name")
+            name = frame.name or "answer"
+            raise InputError(
+                f"found one column of a data frame: pass df[['{name}']], with its name, and "
+                f"map={{'submission': '{name}'}}"
+            )
         names = [*frame.columns]
         if names and isinstance(names[0], tuple):
             raise InputError(
@@ -120,15 +124,16 @@ def _rows(data: object) -> list[Mapping[str, Any]]:
         raise InputError("found a lazy frame: pass what its collect() gives")
     elif hasattr(data, "to_pylist"):
         rows = frame.to_pylist()
-    if isinstance(rows, Iterable):
+    if isinstance(rows, Iterable) and not isinstance(rows, bytes):
         rows = list(rows)
-        if all(isinstance(row, Mapping) for row in rows):
-            return cast("list[Mapping[str, Any]]", rows)
-        if rows and all(isinstance(row, str) for row in rows):
-            raise InputError(
-                f"expected rows (dictionaries), found the text {shown(rows[0])}: write "
-                "[{'submission': text} for text in texts]"
-            )
+        for number, row in enumerate(rows, start=1):
+            if not isinstance(row, Mapping):
+                raise InputError(
+                    f"row {number}: expected a dictionary, found {shown(row)}: write "
+                    "[{'submission': text} for text in texts] (text.decode() of bytes); a list of "
+                    "DataItem goes into RubricDataset(prompt, rubric, items)"
+                )
+        return cast("list[Mapping[str, Any]]", rows)
     raise InputError(
         "expected a RubricDataset, a data frame, a list of rows (dictionaries), or the path of a "
         f"file, found {shown(data)}"

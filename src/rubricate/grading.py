@@ -65,7 +65,7 @@ class GradeOneCall(JudgingOptions, kw_only=False):
     rubric: RubricLike
     submission: str
     _: KW_ONLY
-    prompt: str = ""
+    prompt: str | None = None
     reference: str | None = None
     context: Sequence[ContextDocument | str] = ()
     judge: JudgesLike = None
@@ -199,7 +199,7 @@ async def agrade_one(call: GradeOneCall) -> ItemResult:
     with errors_within("context"):
         context = read_context(call.context)
     item = DataItem(call.submission, reference_submission=call.reference, context=context)
-    dataset = RubricDataset(call.prompt, rubric, [item])
+    dataset = RubricDataset(call.prompt or "", rubric, [item])
     options = part(JudgingOptions, call)
     async with stream_of(dataset, call.judge, part(GradingOptions, options)) as stream:
         result = await anext(stream)

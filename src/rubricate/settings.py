@@ -53,7 +53,7 @@ from typing import (
 )
 
 from rubricate._files import is_address, shown_address
-from rubricate._spelling import did_you_mean
+from rubricate._spelling import did_you_mean, in_plain_words
 from rubricate.errors import InputError, document_path
 
 Group = Literal[
@@ -249,11 +249,8 @@ def _validator(type_: Any, ge: Any, gt: Any, le: Any, lt: Any) -> Any:
 def _wrong_value(name: str, errors: list[Any]) -> InputError:
     """The error for a value that pydantic rejects. For a union, `errors` has one for each type."""
     path = (name, *errors[0]["loc"]) if len(errors) == 1 else (name,)
-    text = " or ".join(
-        dict.fromkeys(error["msg"].removeprefix("Input should be ") for error in errors)
-    )
-    for words, shorter in _SHORTER.items():
-        text = text.replace(words, shorter)
+    needs = (in_plain_words(error["msg"]).removeprefix("must be ") for error in errors)
+    text = " or ".join(dict.fromkeys(needs))
     shown = reprlib.repr(errors[0]["input"])
     expected = errors[0].get("ctx", {}).get("expected", "")  # of a Literal: "'a', 'b' or 'c'"
     hint = did_you_mean(str(errors[0]["input"]), re.findall(r"'([^']*)'", expected))
@@ -277,23 +274,6 @@ def _plain_number(error: Mapping[str, Any]) -> str:
         return f" (write {number[1]})"
     value = float(number[1])
     return f" (write {value / 100:g} for {value:g} %)" if number[2] or 1 < value < 100 else ""
-
-
-_SHORTER = {
-    "greater than or equal to": "at least",
-    "less than or equal to": "at most",
-    "greater than": "more than",
-    "a valid integer": "a whole number",
-    "a valid number": "a number",
-    "a valid string": "a text",
-    "a valid boolean": "True or False",
-    "an instance of Event": "an asyncio.Event",
-    "an instance of Path": "a path",
-    "'str' instances are not allowed as a Sequence value": "a list",
-    "an instance of Sequence": "a list",
-    "a valid list": "a list",
-    "a valid dictionary": "a mapping",
-}
 
 
 def options_set(kind: type, options: object) -> dict[str, Any]:

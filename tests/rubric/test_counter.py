@@ -80,7 +80,7 @@ def test_a_long_text_is_counted_too():
         ({"counter": "words"}, "give at_least or at_most"),
         (
             {"counter": "words", "at_most": -1},
-            "at_most: input should be greater than or equal to 0",
+            "at_most: must be at least 0",
         ),
         ({"counter": "words", "at_least": 5, "at_most": 4}, "at_least 5 is above at_most 4"),
         ({"counter": "words", "at_mots": 4}, "did you mean 'at_most'"),

@@ -289,28 +289,28 @@ def test_rubrics_can_be_sent_to_another_process() -> None:
 
 QUOTES, WHOLE = " (put quotes around it)", " (write a whole number without quotes)"
 WRONG: dict[str, Callable[[], object]] = {
-    'weight: input should be a valid number, found "heavy" (write a number without '
+    'weight: must be a number, found "heavy" (write a number without '
     "quotes or unit: 2, or 0.5 for 50%)": lambda: Criterion(
         requirement="r", weight=cast("Any", "heavy")
     ),
-    "name: input should be a valid string, found 3" + QUOTES: lambda: Criterion(
+    "name: must be a text, found 3" + QUOTES: lambda: Criterion(
         requirement="r", name=cast("Any", 3)
     ),
-    'options[0].value: input should be a valid number, found "x" (write a number without '
+    'options[0].value: must be a number, found "x" (write a number without '
     "quotes or unit: 2, or 0.5 for 50%)": lambda: Criterion(
         requirement="r", options=cast("Any", [{"label": "a", "value": "x"}])
     ),
-    "label: input should be a valid string, found 3" + QUOTES: lambda: CriterionOption(
+    "label: must be a text, found 3" + QUOTES: lambda: CriterionOption(
         label=cast("Any", 3), value=1.0
     ),
-    'low: input should be a valid integer, found "x"' + WHOLE: lambda: ScaleCriterion(
+    'low: must be a whole number, found "x"' + WHOLE: lambda: ScaleCriterion(
         requirement="r", low=cast("Any", "x")
     ),
-    "criteria[1].requirement: input should be a valid string, found 3" + QUOTES: lambda: Rubric(
+    "criteria[1].requirement: must be a text, found 3" + QUOTES: lambda: Rubric(
         [Criterion(requirement="r"), cast("Any", {"requirement": 3})]
     ),
-    "rubric.criteria[0].requirement: input should be a valid string, found 3" + QUOTES: lambda: (
-        RubricDataset("p", cast("Any", {"criteria": [{"requirement": 3}]}))
+    "rubric.criteria[0].requirement: must be a text, found 3" + QUOTES: lambda: RubricDataset(
+        "p", cast("Any", {"criteria": [{"requirement": 3}]})
     ),
 }
 

@@ -182,10 +182,10 @@ def test_several_items_may_be_set_against_one_reference() -> None:
         ({"agregate": "mean"}, "did you mean 'aggregate'?"),
         ({"aggregate": "cliped_mean"}, "did you mean 'clipped_mean'?"),
         ({"colour": "red"}, "scoring: unknown key 'colour' (known: items, "),
-        ({"by": 3}, "scoring.by: input should be a valid list"),
+        ({"by": 3}, "scoring.by: must be a list"),
         ({"by": [""]}, "scoring.by: must not be empty"),
         ({"cannot_assess": "zeor"}, "scoring.cannot_assess: unknown cannot_assess 'zeor'"),
-        ({"partial": 2.0}, "partial: input should be less than or equal to 1"),
+        ({"partial": 2.0}, "partial: must be at most 1"),
         ({"reference": "r:h"}, "'reference' is for an aggregate in pairs, not mean"),
         (
             {"aggregate": "macro_mean", "groups": ["d"], "pairs": "task"},

@@ -141,7 +141,7 @@ def test_a_rubric_with_gates_is_copied_and_pickled_whole() -> None:
         ),
         (
             [named("a"), named("b", {"criterion": "a", "at_least": 2})],
-            "criterion 'b': requires[0].at_least: input should be less than or equal to 1, found 2",
+            "criterion 'b': requires[0].at_least: must be at most 1, found 2",
         ),
         (
             [named("a"), named("b", {"criterion": "a", "at_least": 0.5, "label": "MET"})],

@@ -61,7 +61,7 @@ def build(data: dict[str, Any]) -> Criterion:
         ({"kind": "regex", "pattern": "a", "flags": ["DOTAL"]}, "did you mean 'DOTALL'?"),
         (
             {"kind": "regex", "pattern": "a", "time_limit": 0},
-            "time_limit: input should be greater than 0",
+            "time_limit: must be more than 0",
         ),
         ({"kind": "metric", "tp_instructions": []}, "tp_instructions: at least one item"),
         (
@@ -88,7 +88,7 @@ def build(data: dict[str, Any]) -> Criterion:
         ({"kind": "code", "function": "no colon"}, "not of the form package.module:name"),
         (
             {"kind": "code", "function": "a:b", "time_limit": -1},
-            "time_limit: input should be greater than 0",
+            "time_limit: must be more than 0",
         ),
         ({"levels": ["bad", "good"]}, "belong to criteria of the kind scale: add 'kind: scale'"),
         ({"low": 0, "high": 10}, "belong to criteria of the kind scale: add 'kind: scale'"),

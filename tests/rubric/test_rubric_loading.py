@@ -209,7 +209,7 @@ def test_an_unknown_key_without_a_value_is_kept():
 
 
 WRONG_CRITERIA = {
-    "nan": ({**B, "weight": float("nan")}, ".weight", "should be a finite number, found nan"),
+    "nan": ({**B, "weight": float("nan")}, ".weight", "must be a finite number, found nan"),
     "empty requirement": ({**B, "requirement": " "}, ".requirement", "must not be empty"),
     "no requirement": ({"name": "b"}, ".requirement", "missing required field"),
     "misspelt": (
@@ -222,7 +222,7 @@ WRONG_CRITERIA = {
     "no object": (3, "", "a criterion is a sentence or"),
     "a sentence with a colon": ({"Says": "yes"}, "", "put a sentence with ': ' in it into quotes"),
     "one word": ("Says", "", "a sentence of at least two words"),
-    "options no list": ({**B, "options": {"yes": 1}}, ".options", "a valid list"),
+    "options no list": ({**B, "options": {"yes": 1}}, ".options", "must be a list"),
     "option no object": ({**B, "options": ["yes", "no"]}, ".options[0]", "yes"),
     "tags no list": ({**B, "tags": "short"}, ".tags", "tags are a list, or an object"),
     "one option": ({**CHOICE, "options": CHOICE["options"][:1]}, "", "at least two must be scora"),
@@ -281,7 +281,7 @@ def test_a_wrong_criterion_is_named_by_file_and_path(wrong: str, shape: str, wri
         ),
         ({"criterai": [A]}, "unknown key 'criterai': did you mean 'criteria'?"),
         ({"Rubric": [A]}, "unknown key 'Rubric': did you mean 'rubric'?"),
-        ({"criteria": [A], "guidelines": ["x"]}, "guidelines: input should be a valid string"),
+        ({"criteria": [A], "guidelines": ["x"]}, "guidelines: must be a text"),
     ],
 )
 def test_what_is_wrong_with_the_whole_rubric_names_the_file(

@@ -346,8 +346,8 @@ def test_the_score_of_labels_goes_through_the_tree() -> None:
     [
         ({"skiped": "zero"}, r"^scoring: unknown key 'skiped' \(known: .*did you mean 'skipped'"),
         ({"skipped": "zer0"}, r"^scoring\.skipped: unknown word 'zer0' .*did you mean 'zero'"),
-        ({"skipped": None}, r"^scoring\.skipped: input should be 'zero' or 'skip'"),
-        (3, r"^scoring: input should be"),
+        ({"skipped": None}, r"^scoring\.skipped: must be 'zero' or 'skip'"),
+        (3, r"^scoring: must be"),
     ],
 )
 def test_declared_scoring_that_is_none_is_an_error(scoring: object, error: str) -> None:

@@ -357,7 +357,7 @@ def test_a_failed_verdict_has_no_label_in_the_frame(tmp_path: Path) -> None:
             "row 3: column 'answer'",
         ),
         ([], {"rubric": SENTENCES}, "no rows to grade"),
-        ([1, 2], {"rubric": SENTENCES}, "expected a RubricDataset, a data frame"),
+        ([1, 2], {"rubric": SENTENCES}, "row 1: expected a dictionary, found 1"),
         (5, {"rubric": SENTENCES}, "expected a RubricDataset, a data frame"),
         ("none.csv", {"rubric": SENTENCES}, "none.csv: file not found"),
     ],

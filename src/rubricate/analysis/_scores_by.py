@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rubricate._spelling import did_you_mean
+from rubricate._spelling import no_tag
 from rubricate.errors import InputError
 from rubricate.rubric import TAGS, DeclaredScoring, split_tag
 from rubricate.run.results import (
@@ -54,13 +54,7 @@ def scores_by(run: FinishedRun, fields: Sequence[str] = ()) -> DeclaredFigures:
         raise InputError("has no items", file=run.path / "results.jsonl")
     for field_scores in figures.by:
         if not field_scores.groups:
-            hint = did_you_mean(field_scores.field, known)
-            hint = hint or f"; there is {', '.join(sorted(known)) or 'none at all'}"
-            raise InputError(
-                f"scores by '{field_scores.field}': no criterion has a tag of that field, and no "
-                f"item a tag or metadata{hint}",
-                file=run.path,
-            )
+            raise InputError(no_tag(field_scores.field, sorted(known)), file=run.path)
     return figures
 
 

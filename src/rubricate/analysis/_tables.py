@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_h
 import orjson
 
 from rubricate._files import SPREADSHEETS, Replacement
-from rubricate._spelling import did_you_mean
+from rubricate._spelling import NamesAdvised, did_you_mean
 from rubricate.errors import InputError, extra_needed
 from rubricate.rubric import Status, Usage
 from rubricate.run.results import ITEM_FIELDS, ROW_FIELDS, ItemTexts, ResultRow
@@ -113,21 +113,12 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 Row = dict[str, Any]
 
 
-class Tabular:
+class Tabular(NamesAdvised):
     """Verdicts as a table with one row per verdict, or one row per item.
 
     All formats have the same stable columns, which `docs/run-folder.md` lists. A missing value
     (that of a failed verdict, or a missing label) is empty, never 0.
     """
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            if name.startswith("_") or hasattr(type(self), name):  # a property that raised
-                return object.__getattribute__(self, name)
-            ours = {"score": "one in its summary", "to_dataframe": "to_pandas()"}.get(name)
-            known = ours or ", ".join(own for own in dir(self) if own[0] != "_")
-            raise AttributeError(f"a {type(self).__name__} has no '{name}' (it has {known})")
 
     @abstractmethod
     def item_rows(self) -> Iterator[tuple[ResultRow, ...]]:

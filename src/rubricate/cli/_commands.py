@@ -11,7 +11,7 @@ import inspect
 import logging
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -199,8 +199,9 @@ def _with_one_map(args: Sequence[str]) -> list[str]:
     return [*others[:place], *whole, *others[place:]]
 
 
-def _our_name(option: str) -> str:
-    """Our option for one of another tool, or one that users may expect; "" if there is none.
+def _our_name(option: str, known: Collection[str]) -> str:
+    """Our option or argument for an option of another tool or command, or one that users may
+    expect; "" if this command has none.
 
     Their spelling does not resemble ours. The table is local, so that it is built only if there is
     an error.
@@ -214,14 +215,20 @@ def _our_name(option: str) -> str:
         "--concurrency": "--threads --max-concurrency --max-connections",
         "--limit": "--n --max-samples",
         "--base-url": "--endpoint --api-base",
-        "--run-dir": "--output --output-dir",
+        "--run-dir": "--output --output-dir --out --save",
+        **dict.fromkeys(("run", "run_a", "runs", "folder", "path"), "--run-dir --run --dir --runs"),
+        **dict.fromkeys(("data", "dataset"), "--data --dataset --input --file --csv --answers"),
+        "--output": "--out --save --to --file",
         "--map 'ignore=label.*'": "--ignore-labels",
         f"--map {option[2:]}=COLUMN": "--prompt --submission --reference",
         "--map submission=COLUMN,prompt=COLUMN": "--columns",
         "--model-options top_p=0.9": "--top-p",
         "--model-options reasoning_effort=high": "--reasoning-effort",
     }
-    return next((own for own, others in ours.items() if option in others.split()), "")
+    for own, others in ours.items():
+        if option in others.split() and re.split("[ ;]", own)[0] in known:
+            return own
+    return ""
 
 
 class _Command(TyperCommand):
@@ -259,15 +266,18 @@ class _Command(TyperCommand):
             vars(error)["ctx"] = ctx  # typer sets none for an option without a value
             name = getattr(error, "option_name", "")
             known = [option for parameter in self.get_params(ctx) for option in parameter.opts]
-            ours = _our_name(name)
-            if re.split("[ ;]", ours)[0] in known:
+            ours = _our_name(name, known)
+            if ours.isidentifier():
+                vars(error)["message"] = f"{error}: write {ours.upper()} alone, without {name}"
+                vars(error)["possibilities"] = None
+            elif ours:
                 vars(error)["possibilities"] = [ours]
             elif name and name[1:2] != "-":  # a single letter
                 vars(error)["possibilities"] = [o for o in known if o.startswith(f"-{name[:2]}")]
+            takes = " ".join(self.collect_usage_pieces(ctx))
             if missing := self.declared.get(getattr(getattr(error, "param", None), "name", "")):
-                vars(error)["message"] = missing.help
+                vars(error)["message"] = f"{missing.help} It takes {takes}"
             elif type(error).__name__ == "UsageError":  # such as an extra argument
-                takes = " ".join(self.collect_usage_pieces(ctx))
                 vars(error)["message"] = f"{error}; it takes {takes}"
             raise
 

@@ -124,9 +124,9 @@ def with_sentences(entries: Iterable[Any]) -> list[Any]:
     Its name consists of its first words: at least five, and enough to be unique. Equal sentences
     have equal names.
     """
-    if isinstance(entries, str | Criterion):
+    if isinstance(entries, str | Criterion | None):
         raise InputError(
-            "a rubric is a list of criteria, found one alone: write Rubric([...]), or "
+            f"a rubric is a list of criteria, found {shown(entries)}: write Rubric([...]), or "
             "Rubric.from_file(PATH) for a file"
         )
     built: list[Any] = []

@@ -65,7 +65,10 @@ class RegexCriterion(ComputedCriterion):
             _compiled(self.pattern, self.flags, self.case_sensitive)
         except re.error as error:
             at = "" if error.pos is None else f" at position {error.pos}"
-            raise InputError(f"pattern: {error.msg}{at} in {_shown(self.pattern)}") from None
+            raise InputError(
+                f"pattern: {error.msg}{at} in {_shown(self.pattern)} (write \\ before ( or [ if it "
+                "stands for itself)"
+            ) from None
         except (regex.error, OverflowError, RecursionError) as error:
             raise InputError(f"pattern: {error} in {_shown(self.pattern)}") from None
         return self

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
 
+from rubricate._spelling import NamesAdvised
 from rubricate._usage import NO_USAGE, Usage
 
 Status = Literal["judged", "abstained", "not_applicable", "failed", "skipped", "not_run"]
@@ -83,7 +84,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamesAdvised):
     """A judge's answer for one item and one criterion.
 
     Attributes:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from rubricate._spelling import did_you_mean
+from rubricate._spelling import no_tag
 from rubricate.dataset import Item
 from rubricate.errors import InputError
 from rubricate.rubric import (
@@ -62,11 +62,7 @@ def _check_fields(items: Iterable[Item], declared: DeclaredScoring) -> None:
         missing -= fields
     for field in fields_asked:
         if field in missing:
-            hint = did_you_mean(field, known) or f"; there is {', '.join(known) or 'none at all'}"
-            raise InputError(
-                f"scores by '{field}': no criterion has a tag of that field, and no item a tag or "
-                f"metadata{hint}"
-            )
+            raise InputError(no_tag(field, known))
 
 
 def _check_values(items: Iterable[Item], field: str) -> None:

@@ -273,7 +273,7 @@ def test_a_wrong_argument_of_an_item_is_told_in_one_line(arguments, message):
         with pytest.raises(InputError, match=f"^{message}") as caught:
             DataItem(**{"submission": "a", "description": "d", **arguments})
         assert "\n" not in str(caught.value)
-    with pytest.raises(InputError, match=r"^description: input should be"):
+    with pytest.raises(InputError, match=r"^description: must be"):
         DataItem("a", 3)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r"^prompt: input should be"):
+    with pytest.raises(InputError, match=r"^prompt: must be"):
         RubricDataset(["x"], None, [])  # type: ignore[arg-type]

@@ -273,7 +273,7 @@ WRONG = {
     "no prompt": (without("prompt"), "items[0]: Missing required field: 'prompt'"),
     "no rubric": (without("rubric"), "Missing required field: 'rubric'"),
     "prompt is null": (data(prompt=None), "items[0]: Missing required field: 'prompt'"),
-    "prompt is no text": (data(prompt=3), "prompt: input should be a valid string, found 3"),
+    "prompt is no text": (data(prompt=3), "prompt: must be a text, found 3"),
     "a list": ([data()], "Expected JSON object, got list"),
     "misspelt": (
         {**without("prompt"), "promt": "p"},
@@ -286,7 +286,7 @@ WRONG = {
     "items no list": (data(items={}), "items: expected a list of items"),
     "item no object": (data(items=["x"]), "items[0]: must be a dict, got str"),
     "no submission": (items(submission=None), "items[1]: missing required field: 'submission'"),
-    "submission no text": (items(submission=5), "items[1].submission: input should be a valid str"),
+    "submission no text": (items(submission=5), "items[1].submission: must be a text"),
     "wrong label": (
         items(ground_truth=["MET", "drey"]),
         "items[1].ground_truth[1]: criterion 'style' has no label 'drey'; "
@@ -298,7 +298,7 @@ WRONG = {
     ),
     "wrong rubric": (
         data(rubric=[{"requirement": "x", "weight": float("nan")}]),
-        "rubric[0].weight: input should be a finite number",
+        "rubric[0].weight: must be a finite number",
     ),
     "no criteria": (data(rubric=[]), "rubric: a rubric needs at least one criterion, found none"),
     "wrong rubric of an item": (

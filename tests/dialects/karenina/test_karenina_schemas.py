@@ -170,7 +170,7 @@ def test_what_a_function_may_not_give_is_no_score(gives):
             {"func": len, "kind": "score", "invert_result": True, "min_score": 0, "max_score": 1},
             "invert_result is only allowed for kind='boolean'",
         ),
-        ({"func": "os:system", "kind": "boolean"}, "func: input should be callable"),
+        ({"func": "os:system", "kind": "boolean"}, "func: must be callable"),
     ],
 )
 def test_a_callable_trait_that_cannot_be_is_refused(settings, problem):
@@ -347,7 +347,7 @@ def test_a_field_compares_as_it_says(field, right, wrong):
         ({"comparison": "exact", "expected": "a", "tolerance": 1}, "tolerance: only allowed for"),
         (
             {"comparison": "number", "expected": 1, "tolerance": -1},
-            "tolerance: input should be",
+            "tolerance: must be",
         ),
         ({"comparison": "number", "expected": 1, "also_accepted": ["one"]}, "also_accepted"),
     ],

@@ -139,8 +139,19 @@ def _no_flag(label: Any) -> Any:
     return label
 
 
-GroundTruth = list[
-    Annotated[CriterionVerdict | str | int | float | None, BeforeValidator(_no_flag)]
+def _label_list(labels: Any, criteria: str = "") -> Any:
+    """Labels of an item. Raises `InputError` if they are no list."""
+    if labels is None or (isinstance(labels, Sequence) and not isinstance(labels, str)):
+        return labels
+    raise InputError(
+        f"expected a list with one label per criterion, in the order of the rubric{criteria}, "
+        f"found {shown(labels)}"
+    )
+
+
+GroundTruth = Annotated[
+    list[Annotated[CriterionVerdict | str | int | float | None, BeforeValidator(_no_flag)]],
+    BeforeValidator(_label_list),
 ]
 """One label per criterion: a `CriterionVerdict`, an option's label, a score, or None if
 unlabelled."""
@@ -384,16 +395,17 @@ def parse_ground_truth(labels: Any, rubric: Rubric | None) -> GroundTruth:
     Raises:
         InputError: their number differs from the rubric's, or a label is invalid.
     """
-    if not isinstance(labels, Sequence) or isinstance(labels, str):
-        raise InputError("expected a list with one label per criterion", path=("ground_truth",))
-    if rubric is None:
-        return list(labels)
-    criteria = rubric.criteria
-    if len(labels) != len(criteria):
-        raise InputError(
-            f"Ground truth has {len(labels)} values, but rubric has {len(criteria)} criteria",
-            path=("ground_truth",),
-        )
+    names = "" if rubric is None else f" ({', '.join(rubric.names)})"
+    with errors_within("ground_truth"):
+        _label_list(labels, names)
+        if rubric is None:
+            return list(labels)
+        criteria = rubric.criteria
+        if len(labels) != len(criteria):
+            raise InputError(
+                f"Ground truth has {len(labels)} values, but rubric has {len(criteria)} criteria"
+                f"{names}: one for each, in this order; None (null) for no label"
+            )
     parsed: GroundTruth = []
     for index, (criterion, label) in enumerate(zip(criteria, labels, strict=True)):
         if label is None:

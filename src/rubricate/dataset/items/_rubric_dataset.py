@@ -26,6 +26,7 @@ from rubricate._documents import (
     with_one_line_errors,
 )
 from rubricate._files import user_path, write_text
+from rubricate._spelling import NamesAdvised
 from rubricate.dataset.items._data_item import (
     DataItem,
     GroundTruth,
@@ -58,9 +59,13 @@ FEW = 10_000
 200 bytes each, 2 MB together. More items are read a second time, one after the other."""
 
 
+class _DatasetKind(NamesAdvised, type):
+    """The metaclass of datasets."""
+
+
 @with_one_line_errors
 @dataclass(config=ConfigDict(strict=True, defer_build=True, extra="forbid"))
-class RubricDataset:
+class RubricDataset(NamesAdvised, metaclass=_DatasetKind):
     """A collection of items tied to a prompt and a rubric.
 
     For example:

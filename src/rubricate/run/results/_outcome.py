@@ -22,10 +22,14 @@ _ADVICE = {
     "submissions, fewer examples, fewer --criteria-per-call",
     "unreadable_reply": "replies that are cut off need more --max-tokens; a model that cannot keep "
     "to the form is too small for this, or needs another way of asking: --criteria-per-call 1, the "
-    "other --mode, your own --judge-prompt; a Python function as the judge must return "
-    '{"reason": ..., "evidence": [...], "verdict": "MET"}',
+    "other --mode, your own --judge-prompt",
 }
 """Advice for failures, by cause."""
+_FUNCTION_ADVICE = (
+    "correct the function: as long as it replies like this, no retry helps. It must return "
+    '{"reason": ..., "evidence": [...], "verdict": "MET"}, or what its model wrote'
+)
+"""Advice for unreadable replies if the judge is a Python function."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +148,9 @@ class Outcome(BaseModel):
     @property
     def advice(self) -> dict[str, str]:
         """Advice for the failures, by cause."""
-        return {kind: _ADVICE[kind] for kind in self.errors if kind in _ADVICE}
+        own = self.judge.startswith("python/")
+        advice = {**_ADVICE, "unreadable_reply": _FUNCTION_ADVICE} if own else _ADVICE
+        return {kind: advice[kind] for kind in self.errors if kind in advice}
 
     def is_why_it_stopped(self, error: str) -> bool:
         """Whether an error is the one that ended the run, which is shown separately."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from rubricate._spelling import unknown_word
+from rubricate._spelling import NamesAdvised, unknown_word
 from rubricate.dataset import DataItem, Item
 from rubricate.judge import Stage
 from rubricate.rubric import (
@@ -76,7 +76,7 @@ class ItemTexts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ItemFacts:
+class ItemFacts(NamesAdvised):
     """What results keep of an item, besides its verdicts."""
 
     __slots__ = ()  # subclasses have the fields, so that millions of objects need no `__dict__`
