@@ -194,6 +194,10 @@ MISTAKES = [
     option("a rubric's path", ("rubrics.yaml", "'rubric.yaml'"), rubric="rubrics.yaml"),
     option("a sentence", ("Is polite.", "path", "list"), rubric="Is polite."),
     option("a table as a rubric", ("answers.csv:1:1", "id,question"), rubric="answers.csv"),
+    rubric("a kind as type", ("'a'", "kind: scale"), "- {name: a, requirement: x, type: scale}"),
+    rubric("a name as a key", (":1", "{name: polite, requirement"), "- polite: Is polite\n"),
+    rubric("criteria by name", ("criteria", "'- '"), "criteria:\n  a: {requirement: x}\n"),
+    rubric("no text", (":2", "'a'", "text is missing"), "- name: a\n  requirement:\n"),
     rubric("UTF-16", ("UTF-16", "UTF-8"), RUBRIC.encode("utf-16")),
     *(
         rubric(
@@ -348,8 +352,17 @@ MISTAKES = [
         "Rubric.from_json('rubric.yaml')",
     ),
     python(
+        "several columns",
+        ("'submission' needs one column", "b"),
+        f"{OF_FRAME} map={{'submission': ['a', 'b']}})",
+    ),
+    python("a name of a model", ("str", "HTTPModel"), "ModelJudge('m')"),
+    python("flags as labels", ("[0]", "'UNMET'", "True"), "DataItem('x', ground_truth=[True])"),
+    python("a rubric by another name", ("'rubric'",), "RubricDataset('p', criteria=['x is'])"),
+    python("a label by another name", ("'ground_truth'",), "DataItem('x', label='MET')"),
+    python(
         "labels by name",
-        ("ground_truth", "in the order of the rubric", '{"a": "MET"}'),
+        ("ground_truth", "a list", "in the order of the rubric", '{"a": "MET"}'),
         "DataItem('x', ground_truth={'a': 'MET'})",
     ),
     python(
@@ -438,7 +451,14 @@ MISTAKES = [
         ("python/print", '"verdict": "MET"'),
         "grade([{'submission': 'x'}], print, rubric=['Is polite'])",
     ),
-    shell("two tables", ("prices.yaml", "[DATA]"), "--map submission=answer prices.yaml"),
+    shell("two tables", ("x.csv", "[DATA]"), "--map submission=answer x.csv"),
+    shell("a bare rubric", ("prices.yaml", "--rubric"), "--map submission=answer prices.yaml"),
+    shell(
+        "a file for results", ("-o", "--run-dir", "export RUN"), "--map submission=answer -o x.csv"
+    ),
+    shell("another tool's command", ("'evaluate'", "'grade'"), "evaluate answers.csv"),
+    shell("a run among figures", ("'runs/a'", "rubricate trust --help"), "trust runs/a"),
+    shell("a unit", ("max_time", "seconds", "'1h'"), "--map submission=answer --max-time 1h"),
     shell("a letter", ("-r", "--rubric"), "--map submission=answer -r rubric.yaml"),
     shell("a key", ("--api-key", "environment"), "--map submission=answer --api-key x"),
     shell("no value", ("'--cache'", "argument"), "--map submission=answer --cache"),
@@ -510,13 +530,15 @@ MISTAKES = [
     ("code", "advice"),
     [
         ("package.compare", "compare_pair"),
-        ("package.Rubric.load('rubric.yaml')", "Rubric has no 'load'.*from_file"),
-        ("package.Rubric.from_list([])", "from_dict"),
+        ("package.Rubric.load('rubric.yaml')", "Rubric.from_file"),
+        ("package.Rubric.from_list([])", r"Rubric\(\[...\]\)"),
+        ("package.RubricDataset.load('a.json')", "RubricDataset.from_file"),
         ("package.RubricDataset.from_csv('a.csv')", "rubricate.read_table"),
         ("package.RubricDataset('p', ['x is']).append('x')", "add_item"),
-        ("package.RubricDataset('p', ['x is']).metadta", "'metadata'"),
-        ("from rubricate import load_rubric", "rubricate.Rubric.from_file"),
-        ("package.evaluate", "rubricate.grade"),
+        ("from rubricate import load_rubric", "Rubric.from_file"),
+        ("package.evaluate", "'grade'"),
+        ("package.testing.assert_not_bellow", "'assert_not_below'"),
+        ("package.grade([{'submission': 'x'}], rubric=['Is so']).summary().mean", "'score'"),
         ("package.grade_one(['Is so'], 'x').verdicts", "criteria"),
         ("package.grade_one(['Is so'], 'x').criteria['is_so'].verdict", "label"),
         ("package.grade([{'submission': 'x'}], rubric=['Is so']).score", "summary"),
@@ -600,3 +622,21 @@ def test_a_judge_that_never_gives_a_verdict_is_warned_of(caplog: pytest.LogCaptu
     package.grade([{"submission": "x"}], wrong, rubric=["Is so"])
     assert "returned True" in caplog.text
     assert '"verdict": "MET"' in caplog.text
+
+
+def test_a_function_that_judges_wrongly_is_called_no_more_than_promised_and_to_be_corrected():
+    calls = []
+
+    def judge(messages: Any) -> Any:
+        calls.append(messages)
+        raise ValueError("no such key")
+
+    (failed,) = package.grade_one(["Is so"], "x", judge=judge).criteria.values()
+    assert len(calls) == 1
+    assert "judge raised ValueError: no such key (test_careless_mistakes.py, line" in str(
+        failed.error
+    )
+    summary = package.grade([{"submission": "x"}], lambda _: "so so", rubric=["Is so"]).summary()
+    (advice,) = summary.advice.values()
+    assert "correct the function" in advice
+    assert "--" not in advice

@@ -19,7 +19,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from rubricate._files import missing_file, open_file, user_path
 from rubricate._spelling import (
-    NamesAdvised,
     did_you_mean,
     in_plain_words,
     our_name,
@@ -30,9 +29,6 @@ from rubricate.errors import InputError, shown
 
 if TYPE_CHECKING:
     import yaml
-    from pydantic._internal._model_construction import ModelMetaclass as _Kind
-else:
-    _Kind = type(BaseModel)
 
 MOST_VALUES, VALUES_FOR_ONE = 100_000, 100
 """How many values a YAML document may have after expanding aliases: the first number, plus the
@@ -93,11 +89,7 @@ class Document(BaseModel):
         return data
 
 
-class _DocumentKind(NamesAdvised, _Kind):
-    """The metaclass of documents of Python."""
-
-
-class PythonDocument(Document, metaclass=_DocumentKind):
+class PythonDocument(Document):
     """A document that is also created in Python, where every unknown argument is an error.
 
     Errors are an `InputError` of one line.
@@ -139,7 +131,7 @@ class PythonDocument(Document, metaclass=_DocumentKind):
 
 def unknown_argument(name: str, known: Collection[str]) -> str:
     """The error about an unknown argument."""
-    hint = did_you_mean(name, known) or f" (known: {', '.join(known)})"
+    hint = our_name(name, known) or f" (known: {', '.join(known)})"
     return f"unexpected keyword argument '{name}'{hint}"
 
 
@@ -192,7 +184,7 @@ def _advice_on(kind: str, value: object) -> str:
     The table is local, so that it is built only if there is an error.
     """
     if kind == "string_type" and str(value) in ("None", "nan"):
-        return "the text is missing: leave such rows out, or write ''"
+        return "the text is missing; '' is an empty one"
     quotes = "put quotes around it"
     advice = {
         ("string_type", bool): "in YAML, put quotes around words such as Yes, No, on, off",
@@ -204,6 +196,7 @@ def _advice_on(kind: str, value: object) -> str:
         ("float_type", str): "write a number without quotes or unit: 2, or 0.5 for 50%",
         ("int_type", str): "write a whole number without quotes",
         ("bool_type", str): "write true or false without quotes",
+        ("list_type", dict): "write its values alone, in the order of the rubric",
         ("tuple_type", dict): "write a list: begin each entry with '- '",
     }
     return advice.get((kind, type(value)), "")
@@ -222,6 +215,8 @@ def input_error(error: ValidationError, path: Sequence[str | int] = ()) -> Input
         there = f"; there are {', '.join(others)}" if others else ""
         field = str(where[-1])
         near = [f": rename '{word}' to '{field}'" for word in others if our_name(word, {field})]
+        if field == "requirement" and len(others) == 1 and others != ["name"]:
+            near.append(f": write {{name: {others[0]}, requirement: ...}}")
         return InputError(f"missing required field{there}{''.join(near[:1])}", path=where)
     if first["type"] == "extra_forbidden":
         missing = [str(p["loc"][-1]) for p in problems if p["type"] == "missing"]
@@ -280,20 +275,14 @@ def parse_json(text: str, *, file: Path | str | None = None, line: int | None = 
         raise InputError(f"Failed to parse JSON: {error}", file=file, line=line) from None
 
 
-_NO_JSON = {
-    ("//", "/*", "#"): "JSON has no comments: take them out",
-    ("None", "True", "False"): "JSON writes null, true and false",
-}
-"""What other languages write, and what to do about it."""
-
-
 def json_advice(error: json.JSONDecodeError) -> str:
     """Advice on a JSON error, if the text around it shows the cause."""
     before, rest = error.doc[: error.pos].strip(), error.doc[error.pos :].lstrip()
     begin = " ".join(rest[:30].split())
     is_word = rest[:1].isalpha() or rest[:1] == "'"
     cases = {
-        **{advice: rest.startswith(begins) for begins, advice in _NO_JSON.items()},
+        "JSON has no comments: take them out": rest.startswith(("//", "/*", "#")),
+        "JSON writes null, true and false": rest.startswith(("None", "True", "False")),
         f"take out the comma before '{rest[:1]}'": before[-1:] == "," and rest[:1] in ("]", "}"),
         'names and texts are in double quotes: {"name": "text"}': is_word
         and before.endswith(("{", "[", ",", ":")),

@@ -64,16 +64,18 @@ def _advice(package: str, name: str, homes: Collection[str]) -> str:
     Raises:
         ImportError: another package has it. `from PACKAGE import` shows no other error's text.
     """
-    if name[:1] == "_" or package != _TOP or find_spec(f"{package}.{name}"):
+    from rubricate._spelling import our_name  # `import rubricate` does not need it
+
+    if name[:1] == "_" or find_spec(f"{package}.{name}"):
         return ""
+    if package != _TOP:
+        return our_name(name, homes)
     for other in _PUBLIC:
         its_homes = dict[str, str]()
         _note_homes(its_homes, [other])
         if name in its_homes:
             raise ImportError(f"{name} is not in {package}: from {other} import {name}")
-    from rubricate._spelling import our_name  # `import rubricate` does not need it
-
-    if ours := our_name(name, ()):
+    if ours := our_name(name, homes):
         raise ImportError(f"{name} is not in {package}{ours}")
     longer = [known for known in sorted(homes) if name in known]
     return f" (there is {', '.join(longer)})" if longer else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 _NEAR = 0.75
 """Similarity (difflib ratio, 0 to 1) from which an unknown word counts as a misspelling."""
@@ -38,62 +38,68 @@ def unknown_word(what: str, word: object, known: Collection[str]) -> str:
     return f"unknown {what} '{word}' (known: {', '.join(known)}){hint}"
 
 
-_OTHER_NAMES = {
-    "from_file": "load read open from_path from_yaml from_json",
-    "to_file": "save write dump",
-    "to_csv": "save write dump export",
-    "to_pandas": "to_dataframe to_df df dataframe frame",
-    "add_item": "add append insert",
-    "items": "results samples",
-    "criteria": "verdicts results",
-    "label": "verdict answer",
-    "requirement": "text description criterion question statement prompt",
-    "summary, whose score has a mean": "score scores mean",
-    "rubricate.read_table": "from_csv from_table read_csv load_csv load_table",
-    "rubricate.grade, which takes data frames and lists of rows": "from_pandas from_dataframe "
-    "from_df from_polars from_rows evaluate score run",
-    "rubricate.Rubric.from_file": "load_rubric read_rubric",
-    "rubricate.RubricDataset.from_file": "load_dataset read_dataset",
-    "rubricate.read_run": "load_run open_run load_result load_results",
-    "rubricate.ModelJudge": "LLMJudge",
-}
-"""Names that users expect, by ours, which difflib would not find."""
-
-
 def our_name(name: str, known: Collection[str]) -> str:
-    """The end of an error about a name in Python that is missing: ours, or nothing.
+    """The end of an error about a name of Python or the shell that is missing: ours, or nothing.
+
+    The table is local, so that it is built only if there is an error.
 
     Args:
         name: the missing name.
         known: the names that are there.
     """
-    for ours, others in _OTHER_NAMES.items():
-        is_there = ours.startswith("rubricate.") or ours.partition(",")[0] in known
-        if is_there and name in others.split():
-            return f"; did you mean {ours}?"
+    other_names = {
+        "to_file": "save write dump",
+        "to_csv": "save write dump export",
+        "to_pandas": "to_dataframe to_df df dataframe frame",
+        "items": "results samples",
+        "criteria": "verdicts results",
+        "label": "verdict answer",
+        "requirement": "text description criterion question statement prompt",
+        "ground_truth": "label labels truth",
+        "score": "mean average",
+        "summary": "score scores mean",
+        "judge": "model models",
+        "map": "mapping columns",
+        "limit": "n",
+        "rubric": "criteria metrics",
+        "dataset": "data df",
+        "runs": "list ls history",
+        "view": "open serve ui",
+        "read_run": "load_run open_run load_result load_results",
+        "read_table": "read_csv load_csv load_table",
+        "grade": "evaluate eval score run test grade_dataset grade_all",
+        "Rubric.from_file": "load_rubric read_rubric",
+        "RubricDataset.from_file": "load_dataset read_dataset",
+        "ModelJudge": "LLMJudge",
+    }
+    for ours, others in other_names.items():
+        if name in others.split() and ours.partition(".")[0] in known:
+            return f"; did you mean '{ours}'?"
     return did_you_mean(name, known)
 
 
 class NamesAdvised:
-    """Base of classes, and of their metaclasses, whose errors about missing names name ours."""
+    """Base of classes whose errors about missing names of their instances name ours."""
 
     __slots__ = ()
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            kind = self if isinstance(self, type) else type(self)
-            if not isinstance(self, type) and hasattr(kind, name):  # a property that raised
-                return object.__getattribute__(self, name)
             with suppress(AttributeError):
-                return super().__getattr__(name)  # pydantic's private attributes
-            hint = ""
-            if name[0] != "_":
-                ours = [base for base in kind.__mro__ if base.__module__.startswith("rubricate.")]
-                names = (own for owner in ours for own in vars(owner))
-                known = {own for own in (*names, *getattr(self, "__dict__", ())) if own[0] != "_"}
-                hint = our_name(name, known) or f"; it has {', '.join(sorted(known))}"
-            raise AttributeError(f"{kind.__name__} has no '{name}'{hint}")
+                return super().__getattr__(name)  # pydantic's
+            if name[0] == "_" or hasattr(type(self), name):  # the latter: a property that raised
+                return object.__getattribute__(self, name)
+            known = [own for own in dir(self) if own[0] != "_"]
+            hint = our_name(name, known) or f"; it has {', '.join(known)}"
+            raise AttributeError(f"{type(self).__name__} has no '{name}'{hint}")
+
+
+class OtherName(str):
+    """Our name for a method that users expect under another one: calling it is an error."""
+
+    def __call__(self, *_: object, **__: object) -> NoReturn:
+        raise AttributeError(f"there is no such method; did you mean {self}?")
 
 
 def no_field(field: str, known: Collection[str]) -> str:
@@ -116,32 +122,28 @@ def no_metadata(field: str, known: Collection[str]) -> str:
     return f"no item has metadata '{field}' (a number or a short text) to group them by{hint}"
 
 
-_SHORTER = {
-    "greater than or equal to": "at least",
-    "less than or equal to": "at most",
-    "greater than": "more than",
-    "a valid integer": "a whole number",
-    "a valid number": "a number",
-    "a valid string": "a text",
-    "a valid boolean": "True or False",
-    "an instance of Event": "an asyncio.Event",
-    "an instance of Path": "a path",
-    "'str' instances are not allowed as a Sequence value": "a list",
-    "an instance of Sequence": "a list",
-    "a valid list": "a list",
-    "a valid tuple": "a list",
-    "a valid dictionary": "a mapping",
-}
-"""Words for pydantic's."""
-
-
 def in_plain_words(message: str) -> str:
     """A message of pydantic in our words: `must be a whole number`."""
-    message = message.replace("Input should", "must")
-    message = message[:1].lower() + message[1:]
-    for words, shorter in _SHORTER.items():
-        message = message.replace(words, shorter)
-    return message
+    words = {
+        "Input should": "must",
+        "greater than or equal to": "at least",
+        "less than or equal to": "at most",
+        "greater than": "more than",
+        "a valid integer": "a whole number",
+        "a valid number": "a number",
+        "a valid string": "a text",
+        "a valid boolean": "True or False",
+        "an instance of Event": "an asyncio.Event",
+        "an instance of Path": "a path",
+        "'str' instances are not allowed as a Sequence value": "a list",
+        "an instance of Sequence": "a list",
+        "a valid list": "a list",
+        "a valid tuple": "a list",
+        "a valid dictionary": "a mapping",
+    }
+    for theirs, ours in words.items():
+        message = message.replace(theirs, ours)
+    return message[:1].lower() + message[1:]
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:

@@ -53,7 +53,7 @@ from typing import (
 )
 
 from rubricate._files import is_address, shown_address
-from rubricate._spelling import did_you_mean, in_plain_words
+from rubricate._spelling import did_you_mean, in_plain_words, our_name
 from rubricate.errors import InputError, document_path
 
 Group = Literal[
@@ -234,7 +234,7 @@ def check_value(name: str, option: Option, value: Any, type_: Any) -> None:
     try:
         validator.validate_python(value.item() if is_numpy else value)
     except ValidationError as error:
-        raise _wrong_value(option.key(name), error.errors(include_url=False)) from None
+        raise _wrong_value(option, name, error.errors(include_url=False)) from None
 
 
 @cache
@@ -246,11 +246,13 @@ def _validator(type_: Any, ge: Any, gt: Any, le: Any, lt: Any) -> Any:
     return TypeAdapter(checked, config=strict)
 
 
-def _wrong_value(name: str, errors: list[Any]) -> InputError:
+def _wrong_value(option: Option, name: str, errors: list[Any]) -> InputError:
     """The error for a value that pydantic rejects. For a union, `errors` has one for each type."""
+    name = option.key(name)
     path = (name, *errors[0]["loc"]) if len(errors) == 1 else (name,)
     needs = (in_plain_words(error["msg"]).removeprefix("must be ") for error in errors)
     text = " or ".join(dict.fromkeys(needs))
+    text += f" of {option.unit}" if option.unit and text.endswith("number") else ""
     shown = reprlib.repr(errors[0]["input"])
     expected = errors[0].get("ctx", {}).get("expected", "")  # of a Literal: "'a', 'b' or 'c'"
     hint = did_you_mean(str(errors[0]["input"]), re.findall(r"'([^']*)'", expected))
@@ -429,27 +431,17 @@ def _form(kind: type) -> _Form:
     return form
 
 
-_USUAL_NAMES = {
-    **{"model": "judge", "models": "judge", "mapping": "map", "columns": "map", "n": "limit"},
-    **{"criteria": "rubric", "metrics": "rubric", "data": "dataset", "df": "dataset"},
-}
-"""Names of arguments in other libraries, for suggestions that similarity would get wrong."""
-_ELSEWHERE = {
-    "api_key": ": keys come from the environment alone, as OPENAI_API_KEY",
-    "fail_under": ": it is an option of the command line; in Python, use "
-    "rubricate.testing.assert_not_below(result, 0.8)",
-}
-"""Arguments that users expect, and where what they ask for is."""
-
-
 def _wrong_call(kind: type, args: tuple[Any, ...], values: Mapping[str, Any]) -> TypeError:
     """The error for wrong arguments of a settings class."""
     names = _form(kind).names
+    elsewhere = {
+        "api_key": ": keys come from the environment alone, as OPENAI_API_KEY",
+        "fail_under": ": it is an option of the command line; in Python, use "
+        "rubricate.testing.assert_not_below(result, 0.8)",
+    }
     for name in values:
         if name not in names:
-            usual = _USUAL_NAMES.get(name)
-            hint = f"; did you mean '{usual}'?" if usual in names else did_you_mean(name, names)
-            hint = _ELSEWHERE.get(name, hint) or "; its help() lists them"
+            hint = elsewhere.get(name) or our_name(name, names) or "; its help() lists them"
             return TypeError(f"unexpected keyword argument '{name}'{hint}")
     try:
         signature_of(kind).bind(*args, **values)

@@ -22,7 +22,7 @@ from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from rubricate._spelling import suggestion
+from rubricate._spelling import our_name, suggestion
 from rubricate._terminal import one_line
 from rubricate.cli._ending import ExitCode, print_next
 from rubricate.errors import InputError, NamedPart, errors_within
@@ -102,8 +102,9 @@ class CommandGroup(TyperGroup):
             known = {full.rpartition(" ")[2]: full for full in COMMANDS if full not in GROUPED}
             known |= {own: own for own in self.list_commands(ctx)}
             near = suggestion(name, known)
-            hint = f"; did you mean '{known[near]}'?" if near else ""
-            raise InputError(f"no such command '{name}'{hint} (see rubricate --help)")
+            hint = f"; did you mean '{known[near]}'?" if near else our_name(name, known)
+            group = f"rubricate {self.prefix}"
+            raise InputError(f"no such command '{name}'{hint} (see {group}--help)")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -215,7 +216,7 @@ def _our_name(option: str, known: Collection[str]) -> str:
         "--concurrency": "--threads --max-concurrency --max-connections",
         "--limit": "--n --max-samples",
         "--base-url": "--endpoint --api-base",
-        "--run-dir": "--output --output-dir --out --save",
+        "--run-dir (then: rubricate export RUN -o FILE)": "--output --output-dir --out --save -o",
         **dict.fromkeys(("run", "run_a", "runs", "folder", "path"), "--run-dir --run --dir --runs"),
         **dict.fromkeys(("data", "dataset"), "--data --dataset --input --file --csv --answers"),
         "--output": "--out --save --to --file",
@@ -278,7 +279,9 @@ class _Command(TyperCommand):
             if missing := self.declared.get(getattr(getattr(error, "param", None), "name", "")):
                 vars(error)["message"] = f"{missing.help} It takes {takes}"
             elif type(error).__name__ == "UsageError":  # such as an extra argument
-                vars(error)["message"] = f"{error}; it takes {takes}"
+                is_rubric = "rubric" in self.declared and ".y" in str(error)
+                rubric = "; a rubric is given by --rubric" if is_rubric else ""
+                vars(error)["message"] = f"{error}; it takes {takes}{rubric}"
             raise
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:

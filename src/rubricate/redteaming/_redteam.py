@@ -269,7 +269,10 @@ def _questions(call: RedTeamCall) -> list[AttackedQuestion]:
     """Return the questions to attack: from the suite, or from labelled items."""
     if call.dataset is None:
         if call.rubric is not None or call.map is not None:
-            raise InputError("rubric and map are for labelled items of your own: name them")
+            raise InputError(
+                "rubric and map are for labelled items of your own: name those, too (in Python "
+                "with dataset=, because the judge comes first)"
+            )
         return list(load_attacks().questions)
     questions = list(questions_of(chosen_dataset(call.dataset, call.rubric, call.map)))
     if not questions:

@@ -187,6 +187,8 @@ def _refuse_keys_of_other_kinds(kind_class: type[Criterion], data: Mapping[str, 
         raise InputError(
             "levels, low and high belong to criteria of the kind scale: " + _meant("scale", written)
         )
+    if isinstance(kind := data.get("type"), str) and written is None and kind in kinds():
+        raise InputError(f"'type' is called kind: write kind: {kind}")
     least, most = data.get("min"), data.get("max")
     if written is None and isinstance(least, int) and isinstance(most, int):
         raise InputError(f"answers from min to max are written as scale: [{least}, {most}]")

@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import Field, PlainValidator, PrivateAttr, SerializeAsAny, model_validator
+from pydantic import ConfigDict, Field, PlainValidator, PrivateAttr, SerializeAsAny, model_validator
 
 from rubricate._documents import (
     YAML_SUFFIXES,
@@ -24,7 +24,7 @@ from rubricate._documents import (
     with_line,
 )
 from rubricate._files import user_path, write_text
-from rubricate._spelling import counted
+from rubricate._spelling import OtherName, counted
 from rubricate.errors import InputError, NamedPart, errors_within, shown
 from rubricate.rubric._criterion import Criterion
 from rubricate.rubric._declared import DeclaredScoring
@@ -72,6 +72,10 @@ class Rubric(PythonDocument):
     scoring: DeclaredScoring | None = None
     """How verdicts become scores, if different from the default."""
     _nested: tuple[Node, ...] | None = PrivateAttr(default=None)
+    if not TYPE_CHECKING:
+        model_config = ConfigDict(ignored_types=(OtherName,))
+        load = read = OtherName("Rubric.from_file")
+        from_list = from_criteria = OtherName("Rubric([...])")
 
     def __init__(
         self,
@@ -347,7 +351,9 @@ def _blank(value: object) -> bool:
 
 def _list(data: Any, path: tuple[str | int, ...]) -> list[Any]:
     if not isinstance(data, list | tuple):
-        raise InputError(f"expected a list, found {type(data).__name__}", path=path)
+        raise InputError(
+            f"expected a list (in YAML, begin each entry with '- '), found {shown(data)}", path=path
+        )
     return list(data)
 
 

@@ -135,23 +135,12 @@ def _document(value: Any, path: tuple[int, ...]) -> ContextDocument:
 
 def _no_flag(label: Any) -> Any:
     if isinstance(label, bool):
-        raise ValueError(f"expected a label such as 'MET' or 'yes' (a text), found {label}")
+        raise ValueError(f"expected a label such as 'MET' or 'UNMET' (a text), found {label}")
     return label
 
 
-def _label_list(labels: Any, criteria: str = "") -> Any:
-    """Labels of an item. Raises `InputError` if they are no list."""
-    if labels is None or (isinstance(labels, Sequence) and not isinstance(labels, str)):
-        return labels
-    raise InputError(
-        f"expected a list with one label per criterion, in the order of the rubric{criteria}, "
-        f"found {shown(labels)}"
-    )
-
-
-GroundTruth = Annotated[
-    list[Annotated[CriterionVerdict | str | int | float | None, BeforeValidator(_no_flag)]],
-    BeforeValidator(_label_list),
+GroundTruth = list[
+    Annotated[CriterionVerdict | str | int | float | None, BeforeValidator(_no_flag)]
 ]
 """One label per criterion: a `CriterionVerdict`, an option's label, a score, or None if
 unlabelled."""
@@ -395,17 +384,21 @@ def parse_ground_truth(labels: Any, rubric: Rubric | None) -> GroundTruth:
     Raises:
         InputError: their number differs from the rubric's, or a label is invalid.
     """
-    names = "" if rubric is None else f" ({', '.join(rubric.names)})"
-    with errors_within("ground_truth"):
-        _label_list(labels, names)
-        if rubric is None:
-            return list(labels)
-        criteria = rubric.criteria
-        if len(labels) != len(criteria):
-            raise InputError(
-                f"Ground truth has {len(labels)} values, but rubric has {len(criteria)} criteria"
-                f"{names}: one for each, in this order; None (null) for no label"
-            )
+    if not isinstance(labels, Sequence) or isinstance(labels, str):
+        raise InputError(
+            "expected a list with one label per criterion, in the order of the rubric, found "
+            f"{shown(labels)}",
+            path=("ground_truth",),
+        )
+    if rubric is None:
+        return list(labels)
+    criteria = rubric.criteria
+    if len(labels) != len(criteria):
+        raise InputError(
+            f"Ground truth has {len(labels)} values, but rubric has {len(criteria)} criteria "
+            f"({', '.join(rubric.names)}): one for each, in this order; None (null) for no label",
+            path=("ground_truth",),
+        )
     parsed: GroundTruth = []
     for index, (criterion, label) in enumerate(zip(criteria, labels, strict=True)):
         if label is None:

@@ -130,7 +130,10 @@ def parse_pairs(
                 raise InputError(f"{option}: '{part}' is not of the form {example}")
             pairs.append((what, column))
     elif isinstance(text, Mapping):
-        pairs.extend((str(what), str(column)) for what, column in text.items())
+        for what, column in text.items():
+            if isinstance(column, list | tuple | None):
+                raise InputError(f"{option}: '{what}' needs one column, found {shown(column)}")
+            pairs.append((str(what), str(column)))
     else:
         raise InputError(f"{option} must be a dict such as {{'submission': 'answer'}}")
     labelled = f"{LABEL}CRITERION" in known
@@ -144,9 +147,9 @@ def parse_pairs(
     for side, kind in ((0, ""), (1, "column ")):
         names = [pair[side] for pair in pairs]
         if repeated := sorted({name for name in names if names.count(name) > 1}):
-            shown = ", ".join(f"{kind}'{name}'" for name in repeated)
+            twice = ", ".join(f"{kind}'{name}'" for name in repeated)
             both = ", ".join("=".join(pair) for pair in pairs if pair[side] in repeated)
-            raise InputError(f"{option}: {shown} is mapped twice: {both}")
+            raise InputError(f"{option}: {twice} is mapped twice: {both}")
     return dict(pairs)
 
 

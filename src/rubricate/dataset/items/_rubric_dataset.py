@@ -26,7 +26,7 @@ from rubricate._documents import (
     with_one_line_errors,
 )
 from rubricate._files import user_path, write_text
-from rubricate._spelling import NamesAdvised
+from rubricate._spelling import OtherName
 from rubricate.dataset.items._data_item import (
     DataItem,
     GroundTruth,
@@ -59,13 +59,9 @@ FEW = 10_000
 200 bytes each, 2 MB together. More items are read a second time, one after the other."""
 
 
-class _DatasetKind(NamesAdvised, type):
-    """The metaclass of datasets."""
-
-
 @with_one_line_errors
 @dataclass(config=ConfigDict(strict=True, defer_build=True, extra="forbid"))
-class RubricDataset(NamesAdvised, metaclass=_DatasetKind):
+class RubricDataset:
     """A collection of items tied to a prompt and a rubric.
 
     For example:
@@ -96,6 +92,13 @@ class RubricDataset(NamesAdvised, metaclass=_DatasetKind):
     metadata: dict[str, Any] = field(default_factory=dict)
     scoring: DeclaredScoring | None = None
     extra: dict[str, Any] = field(default_factory=dict)
+
+    if not TYPE_CHECKING:
+        load = read = from_yaml = OtherName("RubricDataset.from_file")
+        from_csv = OtherName("rubricate.read_table")
+        from_pandas = from_dataframe = OtherName("rubricate.grade(frame, rubric=..., map=...)")
+        append = add = OtherName("add_item")
+        save = OtherName("to_file")
 
     def __post_init__(self) -> None:
         for index, item in enumerate(self.items):

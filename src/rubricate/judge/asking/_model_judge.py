@@ -74,7 +74,7 @@ class ModelJudge(Judge):
         if not isinstance(model, Model):
             raise InputError(
                 f"not a model: {type(model).__name__}; one of your own derives from Model (a "
-                "callable is wrapped in PythonModel)"
+                "callable is wrapped in PythonModel, a name such as openai/gpt-6-luna in HTTPModel)"
             )
         self.name = model.name if name is None else name
         self.model: Model = model

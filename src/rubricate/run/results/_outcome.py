@@ -9,27 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
+from rubricate._spelling import NamesAdvised
 from rubricate.rubric import NOT_RUN, UNANSWERED, Failure, Usage, Verdict
 from rubricate.views import STATUSES, Paragraph, dollars, say, status_counts
 
 if TYPE_CHECKING:
     from rubricate.run.results._results import RunFacts
-
-_ADVICE = {
-    "timeout": "a model that does not stop writing needs --max-tokens",
-    "deadline": "--deadline sets how long a judgement may take with all its requests",
-    "context_length": "give the server more context, or send less: --chunk-tokens for long "
-    "submissions, fewer examples, fewer --criteria-per-call",
-    "unreadable_reply": "replies that are cut off need more --max-tokens; a model that cannot keep "
-    "to the form is too small for this, or needs another way of asking: --criteria-per-call 1, the "
-    "other --mode, your own --judge-prompt",
-}
-"""Advice for failures, by cause."""
-_FUNCTION_ADVICE = (
-    "correct the function: as long as it replies like this, no retry helps. It must return "
-    '{"reason": ..., "evidence": [...], "verdict": "MET"}, or what its model wrote'
-)
-"""Advice for unreadable replies if the judge is a Python function."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +67,7 @@ class UsageFigures(Usage):
         return paid if in_all == paid else f"{in_all} in all, {paid} of it by the last command"
 
 
-class Outcome(BaseModel):
+class Outcome(NamesAdvised, BaseModel):
     """The outcome of a run. Every report for which texts were judged has these fields."""
 
     model_config = ConfigDict(frozen=True, defer_build=True)
@@ -148,8 +133,25 @@ class Outcome(BaseModel):
     @property
     def advice(self) -> dict[str, str]:
         """Advice for the failures, by cause."""
-        own = self.judge.startswith("python/")
-        advice = {**_ADVICE, "unreadable_reply": _FUNCTION_ADVICE} if own else _ADVICE
+        if not self.errors:
+            return {}
+        unreadable = (
+            "replies that are cut off need more --max-tokens; a model that cannot keep to the form "
+            "is too small for this, or needs another way of asking: --criteria-per-call 1, the "
+            "other --mode, your own --judge-prompt"
+        )
+        if self.judge.startswith("python/"):
+            unreadable = (
+                "correct the function, because no retry helps as long as it replies like this: it "
+                'returns {"reason": ..., "evidence": [...], "verdict": "MET"}, or a model\'s reply'
+            )
+        advice = {
+            "timeout": "a model that does not stop writing needs --max-tokens",
+            "deadline": "--deadline sets how long a judgement may take with all its requests",
+            "context_length": "give the server more context, or send less: --chunk-tokens for long "
+            "submissions, fewer examples, fewer --criteria-per-call",
+            "unreadable_reply": unreadable,
+        }
         return {kind: advice[kind] for kind in self.errors if kind in advice}
 
     def is_why_it_stopped(self, error: str) -> bool:
