@@ -41,7 +41,11 @@ def lazy_door(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str
             return sorted(homes)
         home = homes.get(name)
         if home is None:
-            problem = f"module {package!r} has no attribute {name!r}{_advice(package, name, homes)}"
+            advice = _advice(package, name, homes)
+            if advice and sys._getframe(1).f_code.co_name == "_handle_fromlist":
+                # For `from PACKAGE import NAME` Python shows no text of an AttributeError.
+                raise ImportError(f"{name} is not in {package}{advice}")
+            problem = f"module {package!r} has no attribute {name!r}{advice}"
             raise AttributeError(problem, name=name, obj=module)  # Python suggests a near name
         try:
             loaded = vars(import_module(home))
@@ -59,11 +63,7 @@ def lazy_door(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str
 
 
 def _advice(package: str, name: str, homes: Collection[str]) -> str:
-    """The end of an error about a missing name: the package that has it, or longer names.
-
-    Raises:
-        ImportError: another package has it. `from PACKAGE import` shows no other error's text.
-    """
+    """The end of an error about a missing name: the package that has it, or like names."""
     from rubricate._spelling import our_name  # `import rubricate` does not need it
 
     if name[:1] == "_" or find_spec(f"{package}.{name}"):
@@ -74,9 +74,9 @@ def _advice(package: str, name: str, homes: Collection[str]) -> str:
         its_homes = dict[str, str]()
         _note_homes(its_homes, [other])
         if name in its_homes:
-            raise ImportError(f"{name} is not in {package}: from {other} import {name}")
+            return f": from {other} import {name}"
     if ours := our_name(name, homes):
-        raise ImportError(f"{name} is not in {package}{ours}")
+        return ours
     longer = [known for known in sorted(homes) if name in known]
     return f" (there is {', '.join(longer)})" if longer else ""
 

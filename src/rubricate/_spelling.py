@@ -51,6 +51,7 @@ def our_name(name: str, known: Collection[str]) -> str:
         "to_file": "save write dump",
         "to_csv": "save write dump export",
         "to_pandas": "to_dataframe to_df df dataframe frame",
+        "add_item": "append add",
         "items": "results samples",
         "criteria": "verdicts results",
         "label": "verdict answer",
@@ -96,7 +97,10 @@ class NamesAdvised:
 
 
 class OtherName(str):
-    """Our name for a method that users expect under another one: calling it is an error."""
+    """Our name for a class's method that users expect under another one: calling it is an error.
+
+    `NamesAdvised` is for instances. For classes, a metaclass would slow down pydantic.
+    """
 
     def __call__(self, *_: object, **__: object) -> NoReturn:
         raise AttributeError(f"there is no such method; did you mean {self}?")

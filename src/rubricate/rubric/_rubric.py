@@ -74,8 +74,8 @@ class Rubric(PythonDocument):
     _nested: tuple[Node, ...] | None = PrivateAttr(default=None)
     if not TYPE_CHECKING:
         model_config = ConfigDict(ignored_types=(OtherName,))
-        load = read = OtherName("Rubric.from_file")
-        from_list = from_criteria = OtherName("Rubric([...])")
+        load = OtherName("Rubric.from_file")
+        from_list = OtherName("Rubric([...])")
 
     def __init__(
         self,

@@ -26,7 +26,7 @@ from rubricate._documents import (
     with_one_line_errors,
 )
 from rubricate._files import user_path, write_text
-from rubricate._spelling import OtherName
+from rubricate._spelling import NamesAdvised, OtherName
 from rubricate.dataset.items._data_item import (
     DataItem,
     GroundTruth,
@@ -61,7 +61,7 @@ FEW = 10_000
 
 @with_one_line_errors
 @dataclass(config=ConfigDict(strict=True, defer_build=True, extra="forbid"))
-class RubricDataset:
+class RubricDataset(NamesAdvised):
     """A collection of items tied to a prompt and a rubric.
 
     For example:
@@ -92,13 +92,11 @@ class RubricDataset:
     metadata: dict[str, Any] = field(default_factory=dict)
     scoring: DeclaredScoring | None = None
     extra: dict[str, Any] = field(default_factory=dict)
-
+    skipped = ()  # a table may have left out rows
     if not TYPE_CHECKING:
-        load = read = from_yaml = OtherName("RubricDataset.from_file")
+        load = OtherName("RubricDataset.from_file")
         from_csv = OtherName("rubricate.read_table")
-        from_pandas = from_dataframe = OtherName("rubricate.grade(frame, rubric=..., map=...)")
-        append = add = OtherName("add_item")
-        save = OtherName("to_file")
+        from_pandas = OtherName("rubricate.grade(frame, rubric=..., map=...)")
 
     def __post_init__(self) -> None:
         for index, item in enumerate(self.items):
