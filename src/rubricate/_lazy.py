@@ -64,7 +64,7 @@ def lazy_door(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str
 
 def _advice(package: str, name: str, homes: Collection[str]) -> str:
     """The end of an error about a missing name: the package that has it, or like names."""
-    from rubricate._spelling import our_name  # `import rubricate` does not need it
+    from rubricate._spelling import our_name, suggestion  # `import rubricate` does not need it
 
     if name[:1] == "_" or find_spec(f"{package}.{name}"):
         return ""
@@ -75,7 +75,7 @@ def _advice(package: str, name: str, homes: Collection[str]) -> str:
         _note_homes(its_homes, [other])
         if name in its_homes:
             return f": from {other} import {name}"
-    if ours := our_name(name, homes):
+    if (ours := our_name(name, homes)) and not suggestion(name, homes):  # those Python names
         return ours
     longer = [known for known in sorted(homes) if name in known]
     return f" (there is {', '.join(longer)})" if longer else ""

@@ -252,11 +252,12 @@ def _wrong_value(option: Option, name: str, errors: list[Any]) -> InputError:
     path = (name, *errors[0]["loc"]) if len(errors) == 1 else (name,)
     needs = (in_plain_words(error["msg"]).removeprefix("must be ") for error in errors)
     text = " or ".join(dict.fromkeys(needs))
-    text += f" of {option.unit}" if option.unit and text.endswith("number") else ""
     shown = reprlib.repr(errors[0]["input"])
     expected = errors[0].get("ctx", {}).get("expected", "")  # of a Literal: "'a', 'b' or 'c'"
     hint = did_you_mean(str(errors[0]["input"]), re.findall(r"'([^']*)'", expected))
     hint = hint or _plain_number(errors[0])
+    if not hint and option.unit and isinstance(errors[0]["input"], str):
+        hint = f" (a number of {option.unit})"
     return InputError(f"{document_path(path)} must be {text}, found {shown}{hint}")
 
 

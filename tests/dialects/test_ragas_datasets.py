@@ -131,7 +131,7 @@ def test_any_samples_come_back_the_same(tmp_path_factory, samples):
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
-        ({"response": 3}, r"samples\[0\].response: .*valid string, found 3"),
+        ({"response": 3}, r"samples\[0\].response: .*must be a text, found 3"),
         ({"user_input": [{"type": "robot", "content": "x"}]}, r"samples\[0\].user_input"),
         ({"retrieved_contexts": "one"}, r"samples\[0\].retrieved_contexts: .*valid list"),
         ("answer", r"samples\[0\]: expected an object, found \"answer\""),
@@ -146,7 +146,7 @@ def test_a_row_that_is_no_sample_is_an_error_that_says_where(row: Any, problem: 
 def test_a_bad_line_is_an_error_with_file_and_line(tmp_path):
     path = tmp_path / "data.jsonl"
     path.write_text('{"response": "a"}\n{"response": 3}\n')
-    with pytest.raises(InputError, match=r"data\.jsonl:2: .*response: .*valid string"):
+    with pytest.raises(InputError, match=r"data\.jsonl:2: .*response: .*must be a text"):
         EvaluationDataset.from_jsonl(path)
     path.write_text('{"response": "a"}\n{"response"\n')
     with pytest.raises(InputError, match=r"data\.jsonl:2"):

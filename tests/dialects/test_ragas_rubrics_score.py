@@ -128,7 +128,7 @@ def test_levels_that_are_not_described_may_be_given_and_are_said_to_be_between(m
         ({"1": "a"}, "at least two levels"),
         ({}, "at least two levels"),
         ({"1": "a", "2": " "}, "the description of 2 is empty"),
-        ({"1": "a", "2": 2}, r"levels\[2\]: .*valid string"),
+        ({"1": "a", "2": 2}, r"levels\[2\]: .*must be a text"),
         ({None: "a", "2": "b"}, "keys must be text"),
         (["a", "b"], "expected a dict"),
     ],

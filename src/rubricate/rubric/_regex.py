@@ -66,8 +66,8 @@ class RegexCriterion(ComputedCriterion):
         except re.error as error:
             at = "" if error.pos is None else f" at position {error.pos}"
             raise InputError(
-                f"pattern: {error.msg}{at} in {_shown(self.pattern)} (write \\ before ( or [ if it "
-                "stands for itself)"
+                f"pattern: {error.msg}{at} in {_shown(self.pattern)} (to match ( or [ "
+                "itself, write \\ before it)"
             ) from None
         except (regex.error, OverflowError, RecursionError) as error:
             raise InputError(f"pattern: {error} in {_shown(self.pattern)}") from None

@@ -286,7 +286,7 @@ def test_a_class_is_its_index_and_its_name_also_after_a_file(endpoint, models, t
     ("kind", "settings", "problem"),
     [
         ("GlobalPoeticTrait", {}, "its kind 'karenina:GlobalPoeticTrait' is unknown"),
-        ("GlobalRubricTrait", {"include_ground_truth": "yes"}, "include_ground_truth: input sh"),
+        ("GlobalRubricTrait", {"include_ground_truth": "yes"}, "include_ground_truth: must be"),
         ("GlobalRegexTrait", {"pattern": "("}, "pattern: missing )"),
         ("GlobalLLMRubricTrait", {"classes": {"one": "alone"}}, "classes: kind='literal' needs 2"),
     ],

@@ -228,7 +228,7 @@ TWICE = [RubricTrait(**SCORE)] * 2
         (
             config,
             {"replicate_count": 0},
-            "greater than or equal to 1, found 0",
+            "must be at least 1, found 0",
         ),
         (config, {"replicate_cuont": 2}, "did you mean 'replicate_count'?"),
         (VerificationConfig, {"parsing_models": [ModelConfig(**MODEL)] * 2}, "two models have the"),
