@@ -133,7 +133,7 @@ def test_any_samples_come_back_the_same(tmp_path_factory, samples):
     [
         ({"response": 3}, r"samples\[0\].response: .*must be a text, found 3"),
         ({"user_input": [{"type": "robot", "content": "x"}]}, r"samples\[0\].user_input"),
-        ({"retrieved_contexts": "one"}, r"samples\[0\].retrieved_contexts: .*valid list"),
+        ({"retrieved_contexts": "one"}, r"samples\[0\].retrieved_contexts: .*must be a list"),
         ("answer", r"samples\[0\]: expected an object, found \"answer\""),
         ({"respnse": "a"}, "did you mean 'response'"),
     ],
