@@ -156,7 +156,7 @@ def test_a_field_that_no_sample_has_is_refused_before_anything_is_sent(served):
         InputError, match="ascore has no argument refrence; the fields of a sample are user"
     ):
         metric.score(response="a", refrence="b")
-    with pytest.raises(InputError, match=r"retrieved_contexts: .*valid list"):
+    with pytest.raises(InputError, match=r"retrieved_contexts: .*must be a list"):
         metric.score(response="a", retrieved_contexts="one")
     assert metric.name == "domain_specific_rubrics"
     assert served.requests == []
