@@ -16,7 +16,7 @@ const BEHIND = {
 };
 const FIELDS = ["search", "criterion", "verdict", "only", "field", "sort", ...Object.keys(BEHIND)];
 
-let columns = [], hidden = new Set(), shown = [], drawn = [0, 0];
+let columns = [], hidden = new Set(), shown = [], drawn = [0, 0], listed = "";
 let marksUnsure = true; // not where most verdicts are: a mark on every cell shows nothing
 
 function prepareGrid() {
@@ -39,8 +39,8 @@ function prepareGrid() {
       value: (entry) => { const verdict = entry.on.get(number); return verdict ? index.labels[verdict[1]] : null; },
     })),
     { key: "verdicts", title: "verdicts", width: 200, away: !index.criteria.some((_, number) => rare(number)), value: tally },
-    { key: "prompt", title: "prompt", width: 240, away: prompts.size < 2, order: byLetters, value: (entry) => entry.prompt.toLowerCase(), text: (entry) => entry.prompt },
-    { key: "submission", title: "submission", width: 320, order: byLetters, value: (entry) => entry.text.toLowerCase(), text: (entry) => entry.text },
+    { key: "prompt", title: "prompt", width: 240, away: prompts.size < 2, value: (entry) => entry.prompt },
+    { key: "submission", title: "submission", width: 320, value: (entry) => entry.text },
     ...fields.map((title, number) => ({ key: `m:${title}`, title, width: 120, away: number >= MOST_FIELDS, value: (entry) => entry.metadata[title] ?? null })),
     { key: "tags", title: "tags", width: 140, away: entries.every((entry) => !entry.tags.length), value: (entry) => entry.tags.join(", ") },
   ];
@@ -55,7 +55,7 @@ function prepareGrid() {
 function tally({ verdicts }) {
   const counts = new Map();
   for (const [, label] of verdicts) counts.set(index.labels[label], (counts.get(index.labels[label]) ?? 0) + 1);
-  return [...counts].sort(([a], [b]) => inOrder(a, b)).map(([label, count]) => `${label} ${count}`).join(", ");
+  return sorted([...counts], ([label]) => label).map(([label, count]) => `${label} ${count}`).join(", ");
 }
 
 // How many items each choice of "Only" has; the overview links to those that there are.
@@ -74,16 +74,24 @@ function options(select, values) {
   select.replaceChildren(select.options[0], ...values.map(([value, words]) => make("option", { value }, words ?? value)));
 }
 
-const inOrder = new Intl.Collator(undefined, { numeric: true }).compare;
-const byLetters = (a, b) => (a < b ? -1 : Number(a > b)); // for texts: a collator takes 0.2 s for 10,000 of them
+// Values by their keys, without case and accents, and digits by their number; null comes last, either way.
+// The keys are plain texts because a collator takes 0.3 s for 10,000 of them.
+function sorted(values, key = (value) => value, way = 1) {
+  const keyed = values.map((value) => [value, key(value)]);
+  if (keyed.some(([, text]) => typeof text === "string")) {
+    for (const pair of keyed) pair[1] &&= String(pair[1]).normalize("NFKD").toLowerCase().replace(/\d+/g, (digits) => digits.padStart(12, "0"));
+  }
+  const compare = (a, b) => (a === null || b === null ? (a === null) - (b === null) : way * ((a > b) - (a < b)));
+  return keyed.sort(([, a], [, b]) => compare(a, b)).map(([value]) => value);
+}
 
 function fillFilters(fields) {
   options(at("criterion"), index.criteria.map((name) => [name]));
-  options(at("verdict"), [...index.labels].sort(inOrder).map((label) => [label]));
+  options(at("verdict"), sorted(index.labels).map((label) => [label]));
   const values = new Map(fields.map((field) => [field, new Set(entries.map((entry) => entry.metadata[field] ?? null))]));
   values.set("tag", new Set(entries.flatMap((entry) => entry.tags)));
   const choices = [...values].filter(([, known]) => known.size <= 100)
-    .flatMap(([field, known]) => [...known].filter((value) => value !== null).sort((a, b) => inOrder(String(a), String(b)))
+    .flatMap(([field, known]) => sorted([...known].filter((value) => value !== null))
       .map((value) => [JSON.stringify([field, value]), `${field}: ${value}`]));
   options(at("field"), choices);
   at("field").parentNode.hidden = !choices.length;
@@ -168,23 +176,15 @@ function showBehind(query) {
   }));
 }
 
-function list() {
+// The items of the address. Their rows are drawn unless an item is shown; `back` is the item that was.
+function list(back) {
   const { query } = address();
   for (const field of FIELDS) if (at(field) && document.activeElement !== at(field)) at(field).value = query.get(field) ?? "";
   showBehind(query);
   const holds = conditions(query);
   shown = entries.filter((entry) => holds.every((condition) => condition(entry)));
   const sort = query.get("sort") ?? "", column = columns.find((one) => one.key === sort.replace(/^-/, ""));
-  if (column) {
-    const way = sort.startsWith("-") ? -1 : 1;
-    const values = new Map(shown.map((entry) => [entry, column.value(entry)]));
-    const compare = (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : (column.order ?? inOrder)(String(a), String(b)));
-    shown.sort((one, other) => {
-      const [a, b] = [values.get(one), values.get(other)];
-      if (a === null || b === null) return (a === null) - (b === null) || one.place - other.place; // last, either way
-      return way * compare(a, b) || one.place - other.place;
-    });
-  }
+  if (column) shown = sorted(shown, column.value, sort.startsWith("-") ? -1 : 1);
   const read = Math.round(100 * texts.length / Math.max(1, entries.length));
   at("found").textContent = `${shown.length} of ${entries.length} items` + (needsTexts(query) && read < 100 ? `, looking into the texts: ${read} %` : "");
   at("csv").disabled = !shown.length;
@@ -192,18 +192,23 @@ function list() {
   at("none").firstElementChild.textContent = entries.length ? "No item matches these filters." : "No item is judged yet.";
   at("clear-all").hidden = !entries.length;
   at("grid").hidden = !shown.length;
+  if (byId.has(query.get("item"))) return;
+  const before = listed, place = shown.indexOf(back);
+  listed = String(query);
   drawHead();
-  drawRows(true);
+  drawRows(true, place >= 0 ? Math.max(0, place - 3) * ROW : listed === before ? undefined : 0);
+  if (place >= 0) [...at("grid").querySelectorAll("tbody tr")].find((row) => row.dataset.id === back.id)?.querySelector("a").focus();
 }
 
 // The rows
 
-function drawRows(anew = false) {
-  const box = at("grid"), body = box.querySelector("tbody");
-  const first = Math.max(0, Math.floor(box.scrollTop / ROW) - SPARE);
-  const last = Math.min(shown.length, Math.ceil((box.scrollTop + box.clientHeight) / ROW) + SPARE);
+function drawRows(anew = false, top = at("grid").scrollTop) {
+  const box = at("grid"), body = box.querySelector("tbody"), height = box.clientHeight;
+  const first = Math.max(0, Math.min(Math.floor(top / ROW), shown.length - 1) - SPARE);
+  const last = Math.min(shown.length, Math.ceil((top + height) / ROW) + SPARE);
   if (!anew && first >= drawn[0] - SPARE + 5 && last <= drawn[1] + SPARE - 5 && Math.abs(first - drawn[0]) < SPARE - 5) return;
   fillRows(body, first, last);
+  if (anew) box.scrollTop = top;
 }
 
 function fillRows(body, first, last) {

@@ -3,12 +3,13 @@
 const LONG = 2400; // characters of a text beyond which it is folded
 let current = null, focused = -1;
 
+// Leave the item that is shown, and return it.
 function close() {
-  if (current === null) return;
+  const left = current;
   current = null;
   at("item").hidden = true;
   at("pane").hidden = false;
-  drawRows(true);
+  return left;
 }
 
 async function open(entry) {
@@ -271,12 +272,4 @@ function walk(by) {
   const place = current === null ? (by > 0 ? -1 : shown.length) : shown.indexOf(current);
   const next = shown[Math.min(shown.length - 1, Math.max(0, place + by))];
   go("items", { item: next.id }, current !== null);
-}
-
-function leave() {
-  const back = current;
-  go("items", { item: "" });
-  at("grid").scrollTop = Math.max(0, (shown.indexOf(back) - 3) * ROW);
-  drawRows(true);
-  [...at("grid").querySelectorAll("tbody a")].find((link) => link.textContent === back.name)?.focus();
 }

@@ -37,10 +37,9 @@ async function show() {
 }
 
 async function showItems(query) {
-  list();
   const wanted = byId.get(query.get("item"));
+  list(wanted ? undefined : close());
   if (wanted) await open(wanted);
-  else close();
 }
 
 // Keys
@@ -63,7 +62,7 @@ function key(event) {
     p: () => step(-1),
     a: () => document.querySelector(".verdict.on [data-agree]:not([aria-pressed=true])")?.click(),
     c: () => document.querySelector(".verdict.on .comment")?.focus(),
-    Escape: () => current !== null && leave(),
+    Escape: () => current !== null && go("items", { item: "" }),
   }[event.key];
   const view = VIEWS[Number(event.key) - 1];
   if (does) does();

@@ -122,7 +122,7 @@ async function follow() {
       served.version = state.version;
       await readIndex();
       prepareGrid();
-      if (current === null) list();
+      list();
     }
     return setTimeout(follow, EVERY);
   } catch (error) {
