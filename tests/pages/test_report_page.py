@@ -119,7 +119,7 @@ def test_it_opens_without_errors_and_shows_the_figures_of_the_run(folder, show):
     assert page.inner_text(".hero .big") == f"{summary['score']['mean']:.2f}"
     rows = page.locator("#overview table.criteria >> nth=0 >> tbody tr")
     assert rows.count() == 2
-    assert "MET 2; UNMET 1" in rows.nth(0).inner_text()
+    assert "MET: 2×; UNMET: 1×" in rows.nth(0).inner_text()
     card = page.inner_text(".failed-edge")  # one for all that failed, without options of a shell
     assert "1 verdict failed" in card
     assert "unreadable reply (1)" in card
@@ -256,6 +256,34 @@ def test_each_bar_and_point_opens_the_items_that_it_counts(tmp_path, new_page):
     assert page.locator("#behind button").all_inner_texts() == ["score: 0.51 ✕"]
     page.click("#clear")
     assert len(names(page)) == 9
+
+
+def test_a_bar_opens_what_it_counts_and_an_item_s_labels_go_to_their_verdicts(tmp_path, new_page):
+    options = [("good", 1.0, False), ("bad", 0.0, False), ("does not apply", 0.0, True)]
+    choice = [{"label": label, "value": value, "na": na} for label, value, na in options]
+    rubric = Rubric([Criterion(name=f"c{n}", requirement="?", options=choice) for n in range(9)])
+    answers = ["good", "CANNOT_ASSESS", "does not apply"] * 3
+    rules = [Rule(submission=f"text {n}", verdict=answers[n]) for n in range(9)]
+    with ScriptedEndpoint(rules) as endpoint:
+        rubricate.grade(
+            RubricDataset("?", rubric, [DataItem(f"text {n}", id=f"i{n}") for n in range(9)]),
+            "m",
+            base_url=endpoint.url,
+            run_dir=tmp_path / "run",
+            cache=None,
+        )
+    write_report(tmp_path / "run", tmp_path / "page.html", bootstrap=Bootstrap(resamples=20))
+    page = new_page((tmp_path / "page.html").as_uri())
+    page.locator("td svg a[aria-label='abstained: 3']").first.click()
+    assert names(page) == ["i1", "i4", "i7"]
+    page.click("#grid >> text=i7")
+    page.wait_for_selector("#verdict-8")
+    for _ in range(2):  # the next one with the label
+        page.click("#item >> text=CANNOT_ASSESS: 9×")
+    assert page.locator(".verdict.on").get_attribute("id") == "verdict-1"
+    page.go_back()
+    page.wait_for_selector("#grid a:focus")  # back at its row, whatever the way back
+    assert page.inner_text("#grid a:focus") == "i7"
 
 
 def test_the_rows_that_the_filter_leaves_are_a_csv_file_without_formulas(tmp_path, new_page):

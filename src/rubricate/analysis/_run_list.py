@@ -155,7 +155,7 @@ def _row(run: ListedRun, labelled: bool, resumed: bool) -> Row:
             NONE if run.score is None else run.score,
             *agreement,
             *(costs if resumed else costs[:1]),
-            run.when[:16].replace("T", " ") + ("" if state == "complete" else f" {state}"),
+            run.when[:16].replace("T", " ") + ("" if state == "complete" else f", {state}"),
         ],
         "" if run.state == "complete" and not run.failed else "warning",
     )

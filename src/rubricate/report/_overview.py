@@ -135,6 +135,6 @@ def _answers(figures: CriterionFigures, criterion: Criterion) -> list[tuple[str,
     if not parts and figures.judged:
         parts.append(("judged", figures.judged, "half", address(value="~")))
     for status, colour in {"abstained": "none", "failed": "failed", "not_run": "failed"}.items():
-        only = "undecided" if status == "abstained" else status
-        parts.append((STATUSES[status].text, getattr(figures, status), colour, address(only=only)))
+        count, words = getattr(figures, status), STATUSES[status].text
+        parts.append((words, count, colour, address(only=status)))
     return [part for part in parts if part[1]]

@@ -287,17 +287,27 @@ def _square(
     label: str, across: str, upward: str, parts: Sequence[str], ticks: Sequence[str] = ENDS
 ) -> Drawing:
     """Draw a plot from 0 to 1 in both directions, with its diagonal."""
-    size, start, top = 200.0, 40.0, 10.0
+    size, (start, bottom) = SQUARE, _place(0, 0)
+    top = bottom - size
     frame = [
         _rect(start, top, size, size, "frame"),
         _line(start, top + size, start + size, top, "grid"),
-        _text(start + size / 2, top + size + 30, across, "tick"),
+        _text(start + size / 2, bottom + 36, across, "tick"),
         _upward(10, top + size / 2, upward),
     ]
     for place, words in zip((0.0, 0.5, 1.0), ticks, strict=True):
-        frame.append(_text(start + size * place, top + size + 15, words, "tick"))
-        frame.append(_text(start - 6, top + size * (1 - place) + 4, words, "tick end"))
-    return Drawing(start + size + 14, top + size + 36, label, [*frame, *parts], "square-chart")
+        frame.append(_text(start + size * place, bottom + 22, words, "tick"))
+        frame.append(_text(start - 13, bottom - size * place + 4, words, "tick end"))
+    return Drawing(start + size + 14, bottom + 42, label, [*frame, *parts], "square-chart")
+
+
+SQUARE = 200.0
+"""The size of a plot from 0 to 1 in both directions."""
+
+
+def _place(across: float, up: float) -> tuple[float, float]:
+    """The coordinates in such a plot; the largest spot covers no label of an axis."""
+    return 48 + SQUARE * across, 12 + SQUARE * (1 - up)
 
 
 def pairs_plot(
@@ -319,7 +329,7 @@ def pairs_plot(
     for (human, judge), count in pairs.items():
         radius = 3 + 8 * (count / most) ** 0.5 if most > 1 else 4
         title = f"human {human:.2f}, judge {judge:.2f}: {count}"
-        spot = _circle(40 + 200 * human, 210 - 200 * judge, radius, "judge spot", title)
+        spot = _circle(*_place(human, judge), radius, "judge spot", title)
         parts.append(_link(address.format(human, judge), title, spot))
     return _square(label, "human", "judge", parts, ticks)
 
@@ -331,9 +341,10 @@ def reliability_plot(calibration: Calibration) -> Drawing:
     for group in calibration.bins:
         if group.mean_probability is None or group.frequency.value is None:
             continue
-        x, y = 40 + 200 * group.mean_probability, 210 - 200 * group.frequency.value
+        x, y = _place(group.mean_probability, group.frequency.value)
         if group.frequency.low is not None and group.frequency.high is not None:
-            low, high = 210 - 200 * group.frequency.low, 210 - 200 * group.frequency.high
+            ends = (group.frequency.low, group.frequency.high)
+            low, high = (_place(group.mean_probability, end)[1] for end in ends)
             parts.append(_line(x, low, x, high, "whisker"))
         was = f"was {group.frequency.value:.2f} (n {group.n})"
         title = f"held for {group.mean_probability:.2f}, {was}"

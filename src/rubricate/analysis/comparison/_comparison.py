@@ -332,9 +332,9 @@ class RunComparison(Report):
         by = self.groups or "item"
         return (
             f"n: items on which both decided. Intervals: 95 %, t, by {by}. p: permutation test by "
-            f"{by}; criteria corrected by Holm. Other tests: --json, or -o "
-            "FILE.md (q: Benjamini and Hochberg; Wilcoxon's and McNemar's p: not corrected, items "
-            "as independent; detectable: the smallest difference found with a power of 0.8)."
+            f"{by}; criteria corrected by Holm. More figures, in files and as JSON: q by Benjamini "
+            "and Hochberg; p by Wilcoxon and by McNemar, not corrected, items as independent; "
+            "detectable, the smallest difference found with a power of 0.8."
         )
 
     @property

@@ -6,7 +6,7 @@ const MOST_CRITERIA = 40, MOST_FIELDS = 8; // columns shown at first; the menu h
 const RARE = 4; // a criterion on less than this part of the items is shown in the column of all verdicts
 const PRINTED = 1000; // rows on paper
 const ONLY = {
-  differs: DIFFERS, failed: FAILED, not_run: NOT_RUN, undecided: ABSTAINED | NOT_APPLICABLE, unsure: UNSURE,
+  differs: DIFFERS, failed: FAILED, not_run: NOT_RUN, abstained: ABSTAINED, not_applicable: NOT_APPLICABLE, unsure: UNSURE,
   flipped: FLIPPED, labelled: LABELLED,
 };
 // What bars and points of the overview add to an address, in words; `a~b` is from a to below b.
@@ -51,12 +51,14 @@ function prepareGrid() {
   drawHead();
 }
 
-// An item's verdicts by label: "MET 2, UNMET 1".
-function tally({ verdicts }) {
-  const counts = new Map();
-  for (const [, label] of verdicts) counts.set(index.labels[label], (counts.get(index.labels[label]) ?? 0) + 1);
-  return sorted([...counts], ([label]) => label).map(([label, count]) => `${label} ${count}`).join(", ");
+// How many of an item's verdicts have each label.
+function counts({ verdicts }) {
+  const counted = new Map();
+  for (const [, label] of verdicts) counted.set(index.labels[label], (counted.get(index.labels[label]) ?? 0) + 1);
+  return sorted([...counted], ([label]) => label);
 }
+
+const tally = (entry) => counts(entry).map(([label, count]) => `${label}: ${count}×`).join(", ");
 
 // How many items each choice of "Only" has; the overview links to those that there are.
 function countItems() {

@@ -1,6 +1,7 @@
 // An item: its texts with the quotes marked, and beside them the verdicts.
 
 const LONG = 2400; // characters of a text beyond which it is folded
+const MANY = 6; // verdicts beyond which their labels are counted above them
 let current = null, focused = -1;
 
 // Leave the item that is shown, and return it.
@@ -57,7 +58,7 @@ function itemParts(entry, item) {
       make("a", { href: `#/items?${new URLSearchParams({ item: item.id })}` }, "Link to this item"),
       make("button", { type: "button", title: "Previous item (k)", ariaLabel: "Previous item", onclick: () => walk(-1) }, "↑"),
       make("button", { type: "button", title: "Next item (j)", ariaLabel: "Next item", onclick: () => walk(1) }, "↓")));
-  const verdicts = make("div", { className: "verdicts" }, make("h3", { className: "part" }, "Verdicts"),
+  const verdicts = make("div", { className: "verdicts" }, verdictsHead(entry),
     ...item.verdicts.map((verdict, number) => verdictPart(entry, item, verdict, number)));
   return [
     header,
@@ -65,6 +66,15 @@ function itemParts(entry, item) {
     fields(entry),
     make("div", { className: "sides" }, make("div", { className: "texts" }, ...textParts(item)), verdicts),
   ];
+}
+
+// The labels of the verdicts; a click goes to the next verdict with that label.
+function verdictsHead(entry) {
+  const places = (label) => [...entry.verdicts.keys()].filter((place) => index.labels[entry.verdicts[place][1]] === label);
+  const next = (label) => focus(places(label).find((place) => place > focused) ?? places(label)[0], true);
+  const counted = entry.verdicts.length > MANY ? counts(entry) : [];
+  return make("div", { className: "head" }, make("h3", { className: "part" }, "Verdicts"), ...counted.map(([label, count]) =>
+    make("button", { type: "button", className: "small", title: `Next verdict ${label}`, onclick: () => next(label) }, `${label}: ${count}×`)));
 }
 
 function fields(entry) {

@@ -104,7 +104,7 @@ function tableOf(text, rows, paint) {
       inline(text, from + edges[cell] + 1, from + edges[cell + 1], paint, row.appendChild(make(number ? "td" : "th")));
     }
   });
-  return make("div", { className: "scroll", tabIndex: 0, role: "group", ariaLabel: "Table" }, table);
+  return make("div", { className: "sheet", tabIndex: 0, role: "group", ariaLabel: "Table" }, table);
 }
 
 const INLINE = /`([^`\n]{1,2000})`|\*\*(?=\S)([^\n]{1,2000}?)\*\*|(?<![\w*])\*(?=[^\s*])([^*\n]{1,1000})\*(?![\w*])|!?\[([^\]\n]{0,500})\]\(([^)\s]{1,2000})[^)\n]{0,200}\)|\\([\\`*_{}[\]()#+.!|>-])/gd;

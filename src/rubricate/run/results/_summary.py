@@ -354,7 +354,7 @@ def _criterion_row(
     row: list[Cell] = [figures.name, weight_text(figures.weight, figures.weight_range)]
     if answers:
         shown = [
-            f"{label} {count}"
+            f"{label}: {count}×"
             for label, count in figures.labels.items()
             if label != "CANNOT_ASSESS"
         ]
