@@ -315,8 +315,7 @@ class RunComparison(Report):
             low, high = self.changed.low, self.changed.high
             between = ""
             if low is not None and high is not None:
-                least = "<0.1%" if 0 < low < 0.001 else percent(low)
-                between = f" ({least} to {percent(high)})"
+                between = f" ({percent(low)} to {percent(high)})"
             lines.append(
                 f"Changed: {percent(self.changed.value)}{between} of the verdicts that both "
                 "decided. A judge that is asked again changes some, too: see trust variance."
