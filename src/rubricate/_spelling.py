@@ -89,9 +89,9 @@ class NamesAdvised:
         def __getattr__(self, name: str) -> Any:
             with suppress(AttributeError):
                 return super().__getattr__(name)  # pydantic's
-            if name[0] == "_" or hasattr(type(self), name):  # the latter: a property that raised
+            if name[:1] == "_" or hasattr(type(self), name):  # the latter: a property that raised
                 return object.__getattribute__(self, name)
-            known = [own for own in dir(self) if own[0] != "_"]
+            known = [own for own in dir(self) if own[:1] != "_"]
             hint = our_name(name, known) or f"; it has {', '.join(known)}"
             raise AttributeError(f"{type(self).__name__} has no '{name}'{hint}")
 
