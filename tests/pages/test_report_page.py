@@ -261,7 +261,7 @@ def test_each_bar_and_point_opens_the_items_that_it_counts(tmp_path, new_page):
 def test_a_bar_opens_what_it_counts_and_an_item_s_labels_go_to_their_verdicts(tmp_path, new_page):
     options = [("good", 1.0, False), ("bad", 0.0, False), ("does not apply", 0.0, True)]
     choice = [{"label": label, "value": value, "na": na} for label, value, na in options]
-    rubric = Rubric([Criterion(name=f"c{n}", requirement="?", options=choice) for n in range(9)])
+    rubric = Rubric([Criterion(name=f"c{n}", requirement="?", options=choice) for n in range(14)])
     answers = ["good", "CANNOT_ASSESS", "does not apply"] * 3
     rules = [Rule(submission=f"text {n}", verdict=answers[n]) for n in range(9)]
     with ScriptedEndpoint(rules) as endpoint:
@@ -279,11 +279,14 @@ def test_a_bar_opens_what_it_counts_and_an_item_s_labels_go_to_their_verdicts(tm
     page.click("#grid >> text=i7")
     page.wait_for_selector("#verdict-8")
     for _ in range(2):  # the next one with the label
-        page.click("#item >> text=CANNOT_ASSESS: 9×")
+        page.click("#item >> text=CANNOT_ASSESS: 14×")
     assert page.locator(".verdict.on").get_attribute("id") == "verdict-1"
     page.go_back()
     page.wait_for_selector("#grid a:focus")  # back at its row, whatever the way back
     assert page.inner_text("#grid a:focus") == "i7"
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")  # 14 columns are too wide
+    assert column(page, "verdicts")[0] == "CANNOT_ASSESS: 14×"
+    assert page.locator("#grid thead th").count() == 4
 
 
 def test_the_rows_that_the_filter_leaves_are_a_csv_file_without_formulas(tmp_path, new_page):

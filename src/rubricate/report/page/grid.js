@@ -4,7 +4,7 @@ const ROW = 36; // pixels, as in the style sheet
 const SPARE = 15; // rows that are drawn above and below those in view
 const MOST_CRITERIA = 40, MOST_FIELDS = 8; // columns shown at first; the menu has the others
 const RARE = 4; // a criterion on less than this part of the items is shown in the column of all verdicts
-const PRINTED = 1000; // rows on paper
+const PRINTED = 1000, PRINTED_CRITERIA = 12; // rows and columns on paper; of more criteria it has the counts of labels
 const ONLY = {
   differs: DIFFERS, failed: FAILED, not_run: NOT_RUN, abstained: ABSTAINED, not_applicable: NOT_APPLICABLE, unsure: UNSURE,
   flipped: FLIPPED, labelled: LABELLED,
@@ -110,7 +110,21 @@ function fillFilters(fields) {
   }));
 }
 
-const visible = () => columns.filter((column) => !hidden.has(column.key));
+let printing = false;
+
+function visible() {
+  const known = columns.filter((column) => !hidden.has(column.key));
+  if (!printing || known.filter((column) => column.criterion !== undefined).length <= PRINTED_CRITERIA) return known;
+  return columns.filter((column) => column.key === "verdicts" || (column.criterion === undefined && !hidden.has(column.key)));
+}
+
+// On paper all rows are drawn, not only those in view.
+function drawForPrint(begins) {
+  printing = begins;
+  drawHead();
+  if (begins) fillRows(at("grid").querySelector("tbody"), 0, Math.min(shown.length, PRINTED));
+  else drawRows(true);
+}
 
 function drawHead() {
   const table = at("grid").firstElementChild;

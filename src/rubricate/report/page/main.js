@@ -98,8 +98,8 @@ async function begin() {
     if (id !== undefined && !event.target.closest("a") && !String(getSelection())) go("items", { item: id });
   };
   new ResizeObserver(() => { if (!matchMedia("print").matches) drawRows(); }).observe(at("grid")); // also when it is first shown
-  addEventListener("beforeprint", () => fillRows(at("grid").querySelector("tbody"), 0, Math.min(shown.length, PRINTED)));
-  addEventListener("afterprint", () => drawRows(true));
+  addEventListener("beforeprint", () => drawForPrint(true));
+  addEventListener("afterprint", () => drawForPrint(false));
   addEventListener("hashchange", show);
   addEventListener("popstate", show);
   document.addEventListener("keydown", key);
