@@ -244,7 +244,7 @@ def _listed(path: Path, name: str) -> ListedRun:
     )
 
 
-NOT_ENDED = "has not ended: repeat its command to resume it"
+NOT_ENDED = "has not ended; if it was interrupted, repeat its command to resume it"
 
 
 def _problem_text(error: Exception, path: Path) -> str:
