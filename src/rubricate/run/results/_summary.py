@@ -151,6 +151,14 @@ class Summary(Report, Outcome):
     def title(self) -> str:
         return f"Summary of {self.dataset or 'a run'}"
 
+    @property
+    def size(self) -> str:
+        """The numbers of items and criteria: `49 items x 3 criteria`."""
+        items = counted(self.items, "item")
+        if any(figures.only_number for figures in self.criteria):
+            return f"{items} with {sum(self.verdicts.values())} criteria of their own"
+        return f"{items} x {counted(len(self.criteria), 'criterion', 'criteria')}"
+
     def sections(self) -> Iterable[Section]:
         return _sections(self)
 
@@ -262,12 +270,7 @@ def _certificate(figures: CertificateFigures) -> Paragraph:
 
 
 def _heading(summary: Summary) -> str:
-    what = f"{summary.dataset or 'dataset'}: {counted(summary.items, 'item')}"
-    if any(figures.only_number for figures in summary.criteria):
-        count = sum(summary.verdicts.values())
-        return f"{what} with {count} criteria of their own, judged by {summary.judge}"
-    criteria = counted(len(summary.criteria), "criterion", "criteria")
-    return f"{what} x {criteria}, judged by {summary.judge}"
+    return f"{summary.dataset or 'dataset'}: {summary.size}, judged by {summary.judge}"
 
 
 def _criteria_table(summary: Summary, answers: bool) -> Table:
