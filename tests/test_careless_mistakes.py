@@ -143,6 +143,9 @@ MISTAKES = [
     rubric(
         "a key", (":1", "'a'", "'wieght'", "'weight'"), "- name: a\n  requirement: x\n  wieght: 2\n"
     ),
+    rubric(
+        "a comma", (":3", "weight", "a point: 2.5"), "- name: a\n  requirement: x\n  weight: 2,5\n"
+    ),
     rubric("a type", (":3", "weight", "heavy"), "- name: a\n  requirement: x\n  weight: heavy\n"),
     rubric("a kind", (":3", "'scal'", "'scale'"), "- name: a\n  requirement: x\n  kind: scal\n"),
     rubric("a scale", ("'a'", "5 and 1"), "- name: a\n  requirement: x\n  scale: [5, 1]\n"),
@@ -384,6 +387,12 @@ MISTAKES = [
     ),
     python("a mapping as a list", ("map", "dict"), f"{OF_FRAME} map=['a'])"),
     python(
+        "a column that a merge renamed",
+        ("'x'", "'x_x' or 'x_y'"),
+        "grade(pandas.DataFrame({'x_x': ['a'], 'x_y': ['b']}), rubric=['Is so'], "
+        "map={'submission': 'x'})",
+    ),
+    python(
         "a series",
         ("df[['said']]", "map={'submission': 'said'}"),
         "grade(pandas.Series(['x'], name='said'), rubric=['Is polite'])",
@@ -537,6 +546,7 @@ MISTAKES = [
         ("package.RubricDataset('p', ['x is']).append('x')", "add_item"),
         ("from rubricate import load_rubric", "Rubric.from_file"),
         ("package.evaluate", "'grade'"),
+        ("package.evalute", "'grade'"),
         ("package.testing.assert_not_bellow", "'assert_not_below'"),
         ("package.grade([{'submission': 'x'}], rubric=['Is so']).summary().mean", "'score'"),
         ("package.grade_one(['Is so'], 'x').verdicts", "criteria"),
@@ -640,3 +650,18 @@ def test_a_function_that_judges_wrongly_is_called_no_more_than_promised_and_to_b
     (advice,) = summary.advice.values()
     assert "correct the function" in advice
     assert "--" not in advice
+
+
+@pytest.mark.parametrize(
+    ("columns", "warning"),
+    [
+        ({"question": ["Why?"], "answer": ["So"]}, "--map prompt=question"),
+        ({"prompt": ["Grün?"], "answer": ["Gr\u00c3\u00bcn"]}, "encoding='utf-8'"),
+        ({"prompt": ["Why?"], "answer": ["Grün, café"]}, None),
+    ],
+    ids=["a question that is not mapped", "garbled umlauts", "umlauts"],
+)
+def test_what_a_table_probably_does_not_mean_is_warned_of(columns, warning, caplog):
+    frame = pandas.DataFrame(columns)
+    package.grade(frame, rubric=["Is so"], map={"submission": "answer"})
+    assert [warning in record.message for record in caplog.records] == [True] * bool(warning)

@@ -185,6 +185,8 @@ def _advice_on(kind: str, value: object) -> str:
     """
     if kind == "string_type" and str(value) in ("None", "nan"):
         return "the text is missing; '' is an empty one"
+    if kind == "float_type" and re.fullmatch(r"-?\d+,\d+", str(value)):
+        return f"write a point: {str(value).replace(',', '.')}"
     quotes = "put quotes around it"
     advice = {
         ("string_type", bool): "in YAML, put quotes around words such as Yes, No, on, off",

@@ -73,10 +73,14 @@ def our_name(name: str, known: Collection[str]) -> str:
         "RubricDataset.from_file": "load_dataset read_dataset",
         "ModelJudge": "LLMJudge",
     }
-    for ours, others in other_names.items():
-        if name in others.split() and ours.partition(".")[0] in known:
-            return f"; did you mean '{ours}'?"
-    return did_you_mean(name, known)
+    usual = {
+        other: ours
+        for ours, others in other_names.items()
+        if ours.partition(".")[0] in known
+        for other in others.split()
+    }
+    near = name if name in usual else suggestion(name, known) or suggestion(name, usual)
+    return f"; did you mean '{usual.get(near, near)}'?" if near else ""
 
 
 class NamesAdvised:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any, Literal, get_args
 
-from rubricate._spelling import did_you_mean, suggestion, unknown_word
+from rubricate._spelling import common_prefix, did_you_mean, suggestion, unknown_word
 from rubricate.dataset.items._data_item import ContextDocument, DataItem, GroundTruth, read_context
 from rubricate.dataset.items._transcript import (
     AnswerList,
@@ -37,6 +38,7 @@ from rubricate.dataset.samples import (
 from rubricate.errors import InputError, shown
 from rubricate.rubric import Criterion, CriterionVerdict, Rubric
 
+logger = logging.getLogger(__name__)
 LABEL = "label."
 OWN_NAMES = {
     "submission": ("submission",),
@@ -54,6 +56,10 @@ _LIKE_LABEL = re.compile(r"labels?[\W_]+(.+)", re.IGNORECASE | re.DOTALL)
 _LABEL_ALONE = re.compile(r"(?:human[\W_]?)?labels?", re.IGNORECASE)
 _LIKE_TEXT = re.compile(r".* .* .*|.*[.?!]|[\d.]+", re.DOTALL)
 """Column names that look like cells: several words, a sentence, a number."""
+_LIKE_PROMPT = ("question", "query", "instruction", "user_query", "user_input", "problem")
+"""Column names that mean the prompt in other tools' files."""
+SHOWN = 30
+"""The number of characters of a garbled text in its warning."""
 
 TargetUse = Literal["reference", "ground_truth", "ignore"]
 """The use of a sample's target: an exemplary response, the human labels, or none."""
@@ -228,6 +234,7 @@ class RowReader:
         self._found: dict[str, str] = dict(columns.columns)
         self._no_metadata: set[str] = set()
         self._rows = self._rows_with_text = 0
+        self._garbled = ""
         if OF_TASKS in self._found:
             raise InputError(
                 "map: 'rubric' is for records with their own rubrics: leave out --rubric"
@@ -268,6 +275,7 @@ class RowReader:
         item = item_of(values, self._rubric, rest, by_use)
         self._rows += 1
         self._rows_with_text += bool(item.submission.strip())
+        self._garbled = self._garbled or _garbled_in(item.submission)
         return item
 
     def check(self) -> None:
@@ -284,6 +292,19 @@ class RowReader:
                 f"column {self._found['submission']!r}, the submission, is empty in all rows read "
                 f"({self._rows}): map the column that has the texts, with --map submission=COLUMN "
                 f"(in Python, map={{'submission': 'COLUMN'}}); the others are {', '.join(others)}"
+            )
+        question = next((name for name in _LIKE_PROMPT if name in self._names), None)
+        if question and "prompt" not in self._found and question not in self._no_metadata:
+            logger.warning(
+                "no column is mapped to prompt, so the judge sees the texts alone: if %r has the "
+                "questions, --map prompt=%s; if not, --map ignore=%s",
+                *(question, question, question),
+            )
+        if self._garbled:
+            logger.warning(
+                "%r looks like UTF-8 that was read in another encoding: read the file with "
+                "encoding='utf-8'",
+                self._garbled[:SHOWN],
             )
 
     def _label_problem(self) -> InputError | None:
@@ -357,10 +378,11 @@ class RowReader:
         if only and (delimiter := other_delimiter(names)):
             return InputError(delimiter)
         if missing:
-            near = suggestion(missing[0], list(names))
+            merged = [name for name in names if name in (f"{missing[0]}_x", f"{missing[0]}_y")]
+            near = merged or [*filter(None, [suggestion(missing[0], list(names))])]
             what = f"there is no column {', '.join(map(repr, missing))}"
             if near:
-                what += f" (did you mean {near!r}?)"
+                what += f" (did you mean {' or '.join(map(repr, near))}?)"
             elif missing[0].partition(".")[0] in names:
                 what += " (nested fields cannot be mapped: make columns of them first)"
             elif isinstance(names.get(only), list):
@@ -379,6 +401,16 @@ class RowReader:
             f"{what}; the columns are {', '.join(map(repr, names)) or '(none)'}"
             + (others if len(unmapped) < len(names) else "")
         )
+
+
+def _garbled_in(text: str) -> str:
+    """The part of a text that is UTF-8 read as Latin-1 or CP1252 (`GrÃ¼n`), or ""."""
+    if not text.isascii():
+        for encoding in ("cp1252", "latin-1"):
+            with contextlib.suppress(UnicodeError):
+                read = text.encode(encoding).decode("utf-8")
+                return text[common_prefix(text, read) :]
+    return ""
 
 
 def submission_of(value: Any) -> str | None:
