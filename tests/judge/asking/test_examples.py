@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rubricate import Criterion, DataItem, InputError, PythonModel, Rubric, RubricDataset, grade
+from rubricate import (
+    Criterion,
+    DataItem,
+    InputError,
+    PythonModel,
+    Rubric,
+    RubricDataset,
+    grade,
+    read_table,
+)
 from rubricate.dataset import Item
 from rubricate.judge import Examples, Explained, ModelJudge
 
@@ -182,3 +192,17 @@ def test_a_near_copy_of_the_graded_text_is_no_example(pick: str, copy: str, hidd
 def test_short_answers_are_the_same_by_their_words_alone(text: str, hidden: bool) -> None:
     rows = labelled((text, ["MET", "MET"]), ("perhaps", ["UNMET", "MET"]))
     assert (text not in shown(Examples(rows, count=2), "yes")) == hidden
+
+
+def test_examples_of_a_table_with_labels(tmp_path: Path) -> None:
+    path = tmp_path / "labelled.csv"
+    path.write_text("q,a,label.right\nWhat is light?,a wave,MET\nWhat is it?,cheese,UNMET\n")
+    table = read_table(str(path), RUBRIC, {"prompt": "q", "submission": "a"})
+    examples = Examples(table, count=2)
+    assert sorted(shown(examples)) == ["a wave", "cheese"]
+    assert "What is light?" in system_of(examples)
+
+
+def test_examples_are_a_dataset_or_a_table() -> None:
+    with pytest.raises(InputError, match="opened with read_table, found str"):
+        Examples("labelled.csv")  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from rubricate._spelling import unknown_word
-from rubricate.dataset import Item, RubricDataset
+from rubricate.dataset import Item, ItemTable, RubricDataset
 from rubricate.errors import InputError
 from rubricate.judge.asking._prompts import Example, ExampleLabel, neutral
 from rubricate.rubric import Criterion
@@ -39,7 +39,8 @@ class Examples:
     of 40 letters and digits or more. In shorter texts, any other word makes a different answer.
 
     Args:
-        dataset: items with human labels; items without labels are ignored.
+        dataset: items with human labels: a dataset, or a table as `read_table` opens it, which is
+            read into memory. Items without labels are ignored.
         count: the number of examples.
         pick: `balanced` selects items whose labels are spread evenly over each criterion's answers,
             the same ones for every graded item; `nearest` selects those whose text is most similar
@@ -57,7 +58,7 @@ class Examples:
 
     def __init__(
         self,
-        dataset: RubricDataset,
+        dataset: RubricDataset | ItemTable,
         *,
         count: int = 4,
         pick: Pick | str = "balanced",
@@ -68,7 +69,7 @@ class Examples:
             raise InputError(f"the number of examples must be at least 1, found {count}")
         if pick not in get_args(Pick):
             raise InputError(unknown_word("pick", pick, get_args(Pick)))
-        self.dataset = dataset
+        self.dataset = dataset = _in_memory(dataset)
         self._count = count
         self._pool = [
             example
@@ -114,6 +115,21 @@ class Examples:
     def _worth(self, index: int, shown: Mapping[tuple[str, str], int]) -> float:
         labels = self._pool[index].labels
         return sum(1.0 / (1 + shown[label.requirement, label.label]) for label in labels)
+
+
+def _in_memory(labelled: RubricDataset | ItemTable) -> RubricDataset:
+    """A dataset of the rows of a table."""
+    if isinstance(labelled, RubricDataset):
+        return labelled
+    if not isinstance(labelled, ItemTable):
+        raise InputError(
+            "examples are a RubricDataset, or a table opened with read_table, "
+            f"found {type(labelled).__name__}"
+        )
+    items = list(labelled.to_grade())
+    if not items:
+        raise InputError("examples need labels, and no row of the table can be read")
+    return RubricDataset("", items[0].rubric, [item.data for item in items])
 
 
 def _example(dataset: RubricDataset, index: int, reasons: bool) -> Example:

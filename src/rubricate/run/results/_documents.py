@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import AliasChoices, Field
 
+from rubricate._spelling import counted
 from rubricate.rubric import Verdict
 from rubricate.run.journal import DOCUMENT
 from rubricate.run.results._figures import SummaryPart
@@ -86,8 +87,9 @@ class DocumentFigures(SummaryPart):
         if not self.verdicts:
             return
         text = (
-            f"{self.verdicts} verdicts in {self.requests} requests and {self.tokens} tokens of "
-            f"text (every part for every criterion: {self.requests_naive} and {self.tokens_naive})"
+            f"{counted(self.verdicts, 'verdict')} in {self.requests} requests and {self.tokens} "
+            f"tokens of text (every part for every criterion: {self.requests_naive} and "
+            f"{self.tokens_naive})"
         )
         text += f", {self.outlines} from an outline alone" if self.outlines else ""
         if self.oversized:
