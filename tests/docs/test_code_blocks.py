@@ -39,6 +39,14 @@ BLOCKS = {
     page: [(kind, dedent(block)) for _, kind, block in FENCE.findall(page.read_text("utf-8"))]
     for page in PAGES
 }
+PROGRAM = re.compile(
+    r"^( *)```python\n(.*?)^\1```\n\n\1```text\n(?!\$)(.*?)^\1```$", re.MULTILINE | re.DOTALL
+)
+PRINTED = {
+    page: {dedent(block): dedent(out) for _, block, out in PROGRAM.findall(page.read_text("utf-8"))}
+    for page in PAGES
+}
+"""What a page shows below a program: all that it prints, or the lines that matter."""
 OURS = re.compile(r"(?!.*\|\|)rubricate (?P<arguments>[^;&|<>`]+?)(?P<rest> [|>][^;&]*)?")
 """A line that runs our command, and what is done with its output."""
 PRINTS = re.compile(r"^ *print\(.*\)  # ([\[\d].*)$", re.MULTILINE)
@@ -99,6 +107,7 @@ class OpenPage:
             with redirect_stdout(printed):
                 exec(compile(block, str(self.page), "exec"), self._names)
             assert set(PRINTS.findall(block)) <= set(printed.getvalue().splitlines())
+            check_printed(PRINTED[self.page].get(block, ""), printed.getvalue())
         elif language == "console":
             self._check_console(block)
         elif language == "bash":
@@ -168,6 +177,13 @@ class OpenPage:
             check=False,
         )
         return done.stdout
+
+
+def check_printed(expected: str, printed: str) -> None:
+    """The lines of a page are printed in this order; `...` is for those that it leaves out."""
+    lines = iter(same_but_for_times(printed).splitlines())
+    for line in same_but_for_times(expected).splitlines():
+        assert line == "..." or line in lines, f"{line!r} is not printed there: {printed}"
 
 
 def check_data(language: str, block: str) -> None:
