@@ -28,7 +28,9 @@ from rubricate.stats._resampling import (
 )
 from rubricate.stats._unseen import LEAST_OTHERS
 
-RARE = "no interval: in most criteria nearly all pairs are the same"
+RARE = (
+    f"no interval: in most criteria fewer than {LEAST_OTHERS} pairs differ from the commonest one"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +190,8 @@ def stratified_agreement(
 
 
 def _few_others(pairs: Sequence[tuple[Any, Any]], strata: Integers) -> bool:
-    """Whether most pairs belong to criteria where nearly all pairs are the same. Their kappas are
-    biased, which resampling does not reveal."""
+    """Whether most pairs belong to criteria where few pairs differ from the commonest one. Their
+    kappas are biased, which resampling does not reveal."""
     of: dict[int, list[int]] = {}
     for (stratum, _), count in Counter(zip(strata.tolist(), pairs, strict=True)).items():
         of.setdefault(stratum, []).append(count)
