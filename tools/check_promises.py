@@ -3,8 +3,10 @@
     python tools/check_promises.py DATA [--splits 200] [--sets kqa,ttcw] [--every] [--processes N]
 
 DATA is a folder of JSON Lines files with one record per line: `{id, group, prompt, submission,
-context, criteria: [{name, requirement, kind, options, human, judges}]}`. Binary criteria are used
-as they are (by majority of people, without ties), and options as the best one against the others.
+context, criteria: [{name, requirement, kind, options, human, judges}]}`. `human` has the label of
+each person: true or false of a criterion of the kind `binary`, an option's label of `multi_choice`.
+Binary criteria are used as they are (by majority of people, without ties), and options as the best
+one against the others.
 
 A data set with a judge's verdicts is a population with known figures. Labels for a part of it are
 drawn repeatedly and passed to the public functions that users call. An interval keeps its promise
