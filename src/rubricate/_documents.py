@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from functools import cache, wraps
 from pathlib import Path
@@ -25,7 +26,7 @@ from rubricate._spelling import (
     suggestion,
     unknown_word,
 )
-from rubricate.errors import InputError, shown
+from rubricate.errors import InputError, errors_at_call, shown
 
 if TYPE_CHECKING:
     import yaml
@@ -41,6 +42,9 @@ each."""
 LONGEST_NUMBER = 400
 """Longest number in characters: a float has at most 309 digits, and longer ones are slow to
 read."""
+SHORT = 50_000
+"""Characters of JSON up to which an error has a line: finding it takes 1 s. At double, the delay is
+noticeable; at half, files of some hundred items have none."""
 _NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 YAML_SUFFIXES = frozenset({".yaml", ".yml"})
 
@@ -99,6 +103,7 @@ class PythonDocument(Document):
         extra: Mapping[str, Any] = Field(default_factory=dict)
     else:
 
+        @errors_at_call
         def __init__(
             self, /, *unnamed: Any, extra: Mapping[str, Any] | None = None, **data: Any
         ) -> None:
@@ -154,8 +159,8 @@ _Dataclass = TypeVar("_Dataclass")
 def with_one_line_errors(cls: type[_Dataclass]) -> type[_Dataclass]:
     """Let a pydantic dataclass report a wrong argument as an `InputError` of one line."""
     made = cls.__init__
-    names = [field.name for field in fields(cls) if not field.kw_only]  # type: ignore[arg-type]
 
+    @errors_at_call
     @wraps(made)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         try:
@@ -166,6 +171,7 @@ def with_one_line_errors(cls: type[_Dataclass]) -> type[_Dataclass]:
                 known = [field.name for field in fields(cls) if field.name[0] != "_"]  # type: ignore[arg-type]
                 raise InputError(unknown_argument(str(first["loc"][0]), known)) from None
             problem = input_error(error)
+            names = [field.name for field in fields(cls) if not field.kw_only]  # type: ignore[arg-type]
             place, *rest = problem.path or ("",)
             if isinstance(place, int) and place < len(names):
                 problem = InputError(problem.message, path=(names[place], *rest))
@@ -213,13 +219,7 @@ def input_error(error: ValidationError, path: Sequence[str | int] = ()) -> Input
     if isinstance(cause, InputError):
         return cause.within(where)
     if first["type"] == "missing":
-        others = [*map(str, first["input"])] if isinstance(first["input"], dict) else []
-        there = f"; there are {', '.join(others)}" if others else ""
-        field = str(where[-1])
-        near = [f": rename '{word}' to '{field}'" for word in others if our_name(word, {field})]
-        if field == "requirement" and len(others) == 1 and others != ["name"]:
-            near.append(f": write {{name: {others[0]}, requirement: ...}}")
-        return InputError(f"missing required field{there}{''.join(near[:1])}", path=where)
+        return _missing_field(where, first["input"])
     if first["type"] == "extra_forbidden":
         missing = [str(p["loc"][-1]) for p in problems if p["type"] == "missing"]
         *place, key = where
@@ -232,6 +232,25 @@ def input_error(error: ValidationError, path: Sequence[str | int] = ()) -> Input
     advice = _advice_on(first["type"], first["input"])
     message = f"{in_plain_words(first['msg'])}, found {shown(first['input'])}"
     return InputError(message + (f" ({advice})" if advice else ""), path=where)
+
+
+def _missing_field(path: tuple[str | int, ...], data: Any) -> InputError:
+    """The error for an object without a field, with the key that may be meant as the field."""
+    *place, field = path
+    others = [*map(str, data)] if isinstance(data, dict) else []
+    near = [word for word in others if our_name(word, {str(field)})]
+    near.sort(key=lambda word: -len(str(data.get(word))))  # the longest text is the requirement
+    advice = f": rename '{near[0]}' to '{field}'" if near else ""
+    if field == "requirement" and "name" not in others:
+        if {"label", "value"} <= {*others}:
+            message = "has 'label' and 'value', so it is an option: move it under 'options:'"
+            return InputError(f"{message} (in YAML, indent it)", path=place)
+        if near[1:]:
+            advice = f": '{near[1]}' is called name, '{near[0]}' is called requirement"
+        elif len(others) == 1 and not near:
+            advice = f": write {{name: {others[0]}, requirement: ...}}"
+    there = f"; there are {', '.join(others)}" if others else ""
+    return InputError(f"missing required field{there}{advice}", path=path)
 
 
 def read_text(path: str | Path) -> str:
@@ -357,7 +376,7 @@ def parse_yaml(text: str, *, file: Path | str | None = None) -> Any:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         raise InputError(
-            f"Failed to parse YAML: {error.problem}{_yaml_advice(error, text)}",
+            f"Failed to parse YAML: {error.problem}{_yaml_advice(error, text, file)}",
             file=file,
             line=None if mark is None else mark.line + 1,
             column=None if mark is None else mark.column + 1,
@@ -378,23 +397,35 @@ def parse_yaml(text: str, *, file: Path | str | None = None) -> Any:
 
 
 def with_line(error: InputError, path: str | Path) -> InputError:
-    """The error with its file and, for YAML, the line of the part that it is about."""
+    """The error with its file and the line of the part that it is about.
+
+    JSON that is long, or on a single line, gets none.
+    """
     error = error.within(file=path)
-    path = user_path(path)
-    if error.line is not None or not error.path or path.suffix.lower() not in YAML_SUFFIXES:
-        return error
+    if error.line is None and error.path:
+        with suppress(InputError):  # a pipe is read once
+            text = read_text(path)
+            is_yaml = user_path(path).suffix.lower() in YAML_SUFFIXES
+            if is_yaml or (len(text) < SHORT and "\n" in text.strip()):
+                return error.within(line=line_of(error.path, text))
+    return error
+
+
+def line_of(path: Sequence[str | int], text: str) -> int | None:
+    """The line of a part of a YAML document (JSON is YAML as well), if it can be parsed."""
+    import yaml
+
     try:
-        loader = _yaml_loader()(read_text(path))
-        node = loader.get_single_node()
-    except (InputError, ValueError, RecursionError):  # a pipe is read once
-        return error
+        node = _yaml_loader()(text).get_single_node()
+    except (yaml.YAMLError, InputError, ValueError, RecursionError):
+        return None
     line = None
-    for key in error.path:
+    for key in path:
         entries = enumerate(node.value) if node.id == "sequence" else node.value
         inner = {} if isinstance(node.value, str) else dict(_children(entries))
         if key in inner:  # a name in the path is not a key of the file
             node, line = inner[key]
-    return error.within(line=line)
+    return line
 
 
 def _children(entries: Iterable[Any]) -> Iterator[tuple[str | int, tuple[Any, int]]]:
@@ -404,7 +435,7 @@ def _children(entries: Iterable[Any]) -> Iterator[tuple[str | int, tuple[Any, in
         yield place, (value, begin.start_mark.line + 1)
 
 
-def _yaml_advice(error: yaml.MarkedYAMLError, text: str) -> str:
+def _yaml_advice(error: yaml.MarkedYAMLError, text: str, file: Path | str | None) -> str:
     """The likely cause of a YAML error: a tab, the indentation, or missing quotes."""
     problem, mark = error.problem or "", error.problem_mark
     if problem.startswith("the key '"):
@@ -416,6 +447,8 @@ def _yaml_advice(error: yaml.MarkedYAMLError, text: str) -> str:
         return " (YAML is indented with spaces: replace the tab)"
     of_indent = "<block end>" in problem and ("<block" in problem.partition("found")[2])
     if of_indent or ("mapping values" in problem and ":" not in before):
+        if file is None and all(line[:1] in ("", " ") for line in text.split("\n")[1:]):
+            return " (the other lines are indented further: begin the text on a new line)"
         return " (check the indent: the keys of an object begin in the same column)"
     return " (a text with , : ? or # may need quotes)"
 

@@ -7,11 +7,11 @@ import ipaddress
 import os
 import stat
 from itertools import islice
-from pathlib import Path, PurePath
+from pathlib import Path, PurePath, PureWindowsPath
 from typing import BinaryIO, TypeGuard
 from urllib.parse import urlsplit
 
-from rubricate._spelling import did_you_mean
+from rubricate._spelling import common_prefix, did_you_mean
 from rubricate.errors import InputError, MissingFileError, shown
 
 PIPE_SECONDS = 1.0
@@ -51,12 +51,22 @@ def missing_file(path: Path, shown: str | None = None) -> MissingFileError:
     """
     if path.is_symlink():
         return MissingFileError("is a link to a file that is not there", file=shown or path)
+    escaped = str(path).translate({7 + i: f"\\{letter}" for i, letter in enumerate("abtnvfr")})
+    hint = ""
+    if escaped != str(path) and " " not in escaped:
+        shown = escaped
+        at = common_prefix(str(path), escaped)
+        hint = f" (in Python, {escaped[at : at + 2]} is a control character: write "
+        hint += f'"{PureWindowsPath(escaped).as_posix()}" or r"{escaped}")'
     try:
         with os.scandir(path.parent) as entries:
             names = [entry.name for entry in islice(entries, MOST_NAMES)]
+    except FileNotFoundError:
+        hint += f"; there is no folder '{path.parent}'"
+        names = [entry.name for entry in islice(Path().iterdir(), MOST_NAMES)]
     except OSError:
         names = []
-    hint = did_you_mean(path.name, names)
+    hint += did_you_mean(path.name, names)
     if not hint and " " in path.name and (not path.suffix[1:].isalnum()):
         hint = (
             " (this is read as a path: write the text into a file, a rubric in lines such as "

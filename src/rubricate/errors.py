@@ -20,10 +20,11 @@ errors, so this module cannot import them.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ContextDecorator, contextmanager, nullcontext
 from pathlib import Path
-from types import UnionType
+from types import TracebackType, UnionType
 from typing import Any, Literal
 
 from rubricate._usage import Usage
@@ -90,7 +91,7 @@ def document_path(parts: Sequence[str | int]) -> str:
     for part in parts:
         if isinstance(part, NamedPart) and shown_parts and isinstance(shown_parts[-1], int):
             shown_parts.pop()
-            if shown_parts[-1:] in (["rubric"], ["criteria"]):
+            if shown_parts[-1:] in (["rubric"], ["criteria"], ["items"]):
                 shown_parts.pop()
         shown_parts.append(part)
     text = ""
@@ -223,6 +224,28 @@ def errors_within(
         yield
     except InputError as error:
         raise error.within(path, file=file, line=line) from None
+
+
+class _ErrorsAtCall(nullcontext[None], ContextDecorator):
+    """The context and decorator `errors_at_call`."""
+
+    def __exit__(self, *raised: object) -> None:
+        error = raised[1]
+        if isinstance(error, InputError) and not _has_code_of_others(error.__traceback__):
+            error.__traceback__ = None
+            error.__suppress_context__ = True
+
+
+errors_at_call = _ErrorsAtCall()
+"""Shows an `InputError` about the arguments of a public function at the call, without our own
+frames; with them if user code is among them, such as a judge."""
+
+
+def _has_code_of_others(trace: TracebackType | None) -> bool:
+    ours = (str(Path(__file__).parent), str(Path(os.__file__).parent), "<frozen", "<string>")
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(ours):
+        trace = trace.tb_next
+    return trace is not None
 
 
 def check_type(

@@ -20,7 +20,6 @@ pydantic 2.14 and CPython 3.11). A validator for each option that is set takes 0
 from __future__ import annotations
 
 import inspect
-import os
 import re
 import reprlib
 import sys
@@ -32,8 +31,7 @@ from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, fields, 
 from functools import cache, reduce, wraps
 from numbers import Number
 from operator import or_
-from pathlib import Path
-from types import GenericAlias, NoneType, SimpleNamespace, TracebackType, UnionType
+from types import GenericAlias, NoneType, SimpleNamespace, UnionType
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -54,7 +52,7 @@ from typing import (
 
 from rubricate._files import is_address, shown_address
 from rubricate._spelling import did_you_mean, in_plain_words, our_name
-from rubricate.errors import InputError, document_path
+from rubricate.errors import InputError, document_path, errors_at_call
 
 Group = Literal[
     "What is graded",
@@ -476,7 +474,8 @@ def takes(kind: Callable[_P, _G]) -> Callable[[Callable[[_G], _R]], Callable[_P,
             @wraps(function)
             async def asynchronous(*args: Any, **values: Any) -> Any:
                 __tracebackhide__ = True  # pytest then shows the calling line
-                return await function(_call(kind, function, args, values))
+                with errors_at_call:
+                    return await function(_call(kind, function, args, values))
 
             vars(asynchronous)["of_call"] = function
             return cast("Callable[_P, _R]", documented(asynchronous, kind))
@@ -484,29 +483,13 @@ def takes(kind: Callable[_P, _G]) -> Callable[[Callable[[_G], _R]], Callable[_P,
         @wraps(function)
         def plain(*args: _P.args, **values: _P.kwargs) -> _R:
             __tracebackhide__ = True
-            try:
+            with errors_at_call:
                 return function(_call(kind, function, args, values))
-            except InputError as error:
-                raise error.with_traceback(_with_code_of_others(error)) from error.__cause__
 
         vars(plain)["of_call"] = function
         return documented(plain, kind)
 
     return decorate
-
-
-def _with_code_of_others(error: InputError) -> TracebackType | None:
-    """The traceback of an error if user code is part of it; else None.
-
-    Other errors about the arguments of a call are shown at the call, without our own frames.
-    """
-    libraries = (str(Path(__file__).parent), str(Path(os.__file__).parent))
-    frame = error.__traceback__
-    while frame is not None:
-        if not frame.tb_frame.f_code.co_filename.startswith((*libraries, "<frozen", "<string>")):
-            return error.__traceback__
-        frame = frame.tb_next
-    return None
 
 
 def takes_as_method(

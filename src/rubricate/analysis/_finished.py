@@ -380,7 +380,8 @@ def _near_runs(path: Path) -> str:
     `runs`."""
     for folder in (path.parent, path.parent / "runs"):
         runs = {file.parent.name: file.parent for file in folder.glob(f"*/{SUMMARY_NAME}")}
-        if near := suggestion(path.name, runs):
+        longer = [name for name in sorted(runs) if name.startswith(path.name)]
+        if near := suggestion(path.name, runs) or next(iter(longer), None):
             return f"; did you mean '{runs[near]}'?"
     return "; rubricate runs lists those in the folder runs"
 

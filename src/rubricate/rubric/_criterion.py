@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from rubricate._documents import PythonDocument, check_writable, validate
-from rubricate._spelling import did_you_mean, unknown_word
+from rubricate._spelling import did_you_mean, our_name, unknown_word
 from rubricate._usage import NO_USAGE, Usage
 from rubricate.errors import InputError, errors_within, shown
 from rubricate.rubric._question import (
@@ -157,8 +157,9 @@ class CriterionOption(PythonDocument):
     def _value_is_a_share(self) -> CriterionOption:
         if self.value is None:
             if not self.na:
-                others = f", not {', '.join(self.model_extra)}" if self.model_extra else ""
-                raise InputError(f"the option '{self.label}' needs a value between 0 and 1{others}")
+                others = [key for key, n in self.extra.items() if isinstance(n, int | float)]
+                advice = f": rename '{others[0]}' to 'value'" if others else ""
+                raise InputError(f"the option '{self.label}' needs a value between 0 and 1{advice}")
         elif not 0.0 <= self.value <= 1.0:
             raise InputError(
                 f"the value of the option '{self.label}' must be between 0 and 1, "
@@ -192,6 +193,14 @@ def _refuse_keys_of_other_kinds(kind_class: type[Criterion], data: Mapping[str, 
     least, most = data.get("min"), data.get("max")
     if written is None and isinstance(least, int) and isinstance(most, int):
         raise InputError(f"answers from min to max are written as scale: [{least}, {most}]")
+    is_word = " " not in str(data.get("requirement") or "no word").strip()
+    for key, text in data.items() if is_word else ():
+        is_sentence = isinstance(text, str) and " " in text.strip()
+        if key not in own and is_sentence and our_name(key, {"requirement"}):
+            raise InputError(
+                f"'{key}' is not read, and the requirement is a single word: write the sentence as "
+                "requirement and the word as name (an explanation for the judge is called note)"
+            )
     for key in (key for key, value in data.items() if key not in own and value is not None):
         for kind, other in kinds().items():
             if kind != "binary" and key in vars(other).get("telltale", ()):

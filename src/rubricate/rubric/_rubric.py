@@ -17,6 +17,7 @@ from rubricate._documents import (
     PythonDocument,
     check_keys,
     format_yaml,
+    line_of,
     parse_json,
     parse_yaml,
     read_document,
@@ -25,7 +26,7 @@ from rubricate._documents import (
 )
 from rubricate._files import user_path, write_text
 from rubricate._spelling import OtherName, counted
-from rubricate.errors import InputError, NamedPart, errors_within, shown
+from rubricate.errors import InputError, NamedPart, errors_at_call, errors_within, shown
 from rubricate.rubric._criterion import Criterion
 from rubricate.rubric._declared import DeclaredScoring
 from rubricate.rubric._group import (
@@ -77,6 +78,7 @@ class Rubric(PythonDocument):
         load = OtherName("Rubric.from_file")
         from_list = OtherName("Rubric([...])")
 
+    @errors_at_call
     def __init__(
         self,
         criteria: Iterable[Node | Mapping[str, Any] | str] = (),
@@ -194,6 +196,7 @@ class Rubric(PythonDocument):
         return rubric_html(self)
 
     @classmethod
+    @errors_at_call
     def from_dict(cls, data: Any) -> Rubric:
         """Build a rubric from loaded JSON or YAML.
 
@@ -253,6 +256,7 @@ class Rubric(PythonDocument):
         return validate(cls, {**fields, "criteria": tuple(criteria)})
 
     @classmethod
+    @errors_at_call
     def from_json(cls, text: str) -> Rubric:
         """Build a rubric from JSON text; see `from_dict`.
 
@@ -262,15 +266,20 @@ class Rubric(PythonDocument):
         return cls.from_dict(parse_json(text))
 
     @classmethod
+    @errors_at_call
     def from_yaml(cls, text: str) -> Rubric:
         """Build a rubric from YAML text; see `from_dict`.
 
         Raises:
             InputError: the text is not YAML, or as for `from_dict`.
         """
-        return cls.from_dict(parse_yaml(text))
+        try:
+            return cls.from_dict(parse_yaml(text))
+        except InputError as error:
+            raise error.within(line=line_of(error.path, text)) from None
 
     @classmethod
+    @errors_at_call
     def from_file(cls, path: str | Path) -> Rubric:
         """Load a rubric from a .json, .yaml or .yml file; see `from_dict`.
 

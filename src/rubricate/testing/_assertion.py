@@ -115,12 +115,8 @@ def assert_rubric(call: AssertCall) -> ItemResult:
         InputError: an argument is invalid.
     """
     __tracebackhide__ = True
-
-    try:
-        required = _Requirements(call.rubric, call.min_score, call.require)
-        result = run_sync(lambda: closing(lambda: _judged(call, required.rubric), call.judge))
-    except InputError as error:  # the message says what to do, and the frames below do not help
-        raise error.with_traceback(None) from None
+    required = _Requirements(call.rubric, call.min_score, call.require)
+    result = run_sync(lambda: closing(lambda: _judged(call, required.rubric), call.judge))
     call.on_result(result)
     return required.check(result)
 
@@ -137,11 +133,8 @@ async def aassert_rubric(call: AssertCall) -> ItemResult:
         InputError, JudgementError, AssertionError: as for `assert_rubric`.
     """
     __tracebackhide__ = True
-    try:
-        required = _Requirements(call.rubric, call.min_score, call.require)
-        result = await _judged(call, required.rubric)
-    except InputError as error:
-        raise error.with_traceback(None) from None
+    required = _Requirements(call.rubric, call.min_score, call.require)
+    result = await _judged(call, required.rubric)
     call.on_result(result)
     return required.check(result)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, ConfigDict, PlainValidator, WrapValidator
@@ -14,7 +14,7 @@ from pydantic.dataclasses import dataclass as checked_dataclass
 from rubricate._documents import check_keys, check_writable, with_one_line_errors
 from rubricate._spelling import unknown_word
 from rubricate.dataset.items._transcript import AnswerList, Transcript
-from rubricate.errors import InputError, check_type, errors_within, shown
+from rubricate.errors import InputError, NamedPart, check_type, errors_within, shown
 from rubricate.rubric import (
     BINARY_LABELS,
     CriterionVerdict,
@@ -148,7 +148,7 @@ unlabelled."""
 
 def _rubric(value: Any) -> Rubric | None:
     """A rubric, already checked, or its data."""
-    return None if value is None else Rubric.from_dict(value)
+    return value if isinstance(value, Rubric | None) else Rubric.from_dict(value)
 
 
 OwnRubric = Annotated[Rubric | None, PlainValidator(_rubric)]
@@ -329,16 +329,10 @@ class DataItem:
         """
         if not isinstance(data, Mapping):
             raise InputError(f"must be a dict, got {type(data).__name__}")
-        known = [item.name for item in fields(cls) if item.name not in ("_hash", "extra")]
-        check_keys(data, known)
+        check_keys(data, ITEM_FIELDS)
         if data.get("submission") is None:
-            others = ", ".join(repr(str(key)) for key in data)
-            raise InputError(
-                f"missing required field: 'submission'; there are {others or 'none'}: name the one "
-                "that has the texts (--map submission=FIELD; in Python, map=); two answers in each "
-                "record are for rubricate compare-pair"
-            )
-        values = {key: data[key] for key in known if data.get(key) is not None}
+            raise _no_submission(data)
+        values = {key: data[key] for key in ITEM_FIELDS if data.get(key) is not None}
         submission = values["submission"]
         if isinstance(submission, Mapping) and submission.keys() == {"thinking", "output"}:
             values["submission"] = json.dumps(submission, ensure_ascii=False)
@@ -352,12 +346,31 @@ class DataItem:
             values["ground_truth"] = parse_ground_truth(values["ground_truth"], rubric)
         if "annotations" in values:
             values["annotations"] = parse_annotations(values["annotations"], rubric)
-        extra = {key: value for key, value in data.items() if key not in known}
+        extra = {key: value for key, value in data.items() if key not in ITEM_FIELDS}
         return cls(**values, extra=extra)
 
 
+ITEM_FIELDS = DataItem.__dataclass_fields__.keys() - {"_hash", "extra"}
+"""The fields of an item in a file."""
 ALWAYS_WRITTEN = ("submission", "description", "ground_truth")
 """The fields that are written even if they are empty."""
+
+
+def _no_submission(data: Mapping[str, Any]) -> InputError:
+    """The error for an item without a text to grade, with the field that may contain it."""
+    others = ", ".join(repr(str(key)) for key in data)
+    texts = [key for key in data.keys() - ITEM_FIELDS if isinstance(data[key], str)]
+    advice = (
+        f"rename '{texts[0]}' to 'submission' (or, if each record has it, --map "
+        f"submission={texts[0]}; in Python, map=)"
+        if len(texts) == 1
+        else "name the one that has the texts (--map submission=FIELD; in Python, map=); two "
+        "answers in each record are for rubricate compare-pair"
+    )
+    return InputError(
+        f"missing required field: 'submission'; there are {others or 'none'}: {advice}",
+        path=(NamedPart(f"item '{data['id']}'"),) if data.get("id") else (),
+    )
 
 
 def as_written(labels: Iterable[object]) -> list[str | None]:

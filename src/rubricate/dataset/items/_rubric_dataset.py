@@ -28,6 +28,7 @@ from rubricate._documents import (
 from rubricate._files import user_path, write_text
 from rubricate._spelling import NamesAdvised, OtherName
 from rubricate.dataset.items._data_item import (
+    ITEM_FIELDS,
     DataItem,
     GroundTruth,
     OwnRubric,
@@ -36,7 +37,7 @@ from rubricate.dataset.items._data_item import (
     consensus,
 )
 from rubricate.dataset.items._item import Item, ItemIds, Survey, survey_of
-from rubricate.errors import InputError
+from rubricate.errors import InputError, errors_at_call
 from rubricate.rubric import (
     ABSTENTION,
     CriterionVerdict,
@@ -261,6 +262,7 @@ class RubricDataset(NamesAdvised):
 
     # Items and scores
 
+    @errors_at_call
     def add_item(
         self,
         submission: str,
@@ -381,6 +383,7 @@ class RubricDataset(NamesAdvised):
         write_text(path, document_text(path, self.to_dict()), durable=True)
 
     @classmethod
+    @errors_at_call
     def from_dict(cls, data: Any, *, rubric: Rubric | None = None) -> RubricDataset:
         """Build a dataset from loaded JSON or YAML.
 
@@ -395,6 +398,7 @@ class RubricDataset(NamesAdvised):
         return cls(**arguments_from(data, rubric))
 
     @classmethod
+    @errors_at_call
     def from_json(cls, json_string: str) -> RubricDataset:
         """Build a dataset from JSON text; see `from_dict`.
 
@@ -407,6 +411,7 @@ class RubricDataset(NamesAdvised):
         return cls.from_dict(parse_json(json_string))
 
     @classmethod
+    @errors_at_call
     def from_file(cls, path: str | Path, *, rubric: Rubric | None = None) -> RubricDataset:
         """Load a dataset written by `to_file`; the suffix decides the format.
 
@@ -420,7 +425,7 @@ class RubricDataset(NamesAdvised):
         """
         document, lines = read_whole(path)
         try:
-            return cls.from_dict(document, rubric=rubric)
+            return cls(**arguments_from(document, rubric))
         except InputError as error:
             raise at_line(error, path, lines) from None
 
@@ -535,14 +540,7 @@ def arguments_from(data: Any, rubric: Rubric | None) -> dict[str, Any]:
     """
     if not isinstance(data, Mapping):
         raise _no_object(data)
-    if "rubrics" in data and "rubric" not in data:
-        raise InputError(
-            "found 'rubrics': a dataset has one 'rubric'; tasks of ResearchRubrics are graded by "
-            "rubricate researchrubrics FOLDER --tasks FILE"
-        )
-    check_keys(data, FIELDS)
-    if not KNOWN_BY & {*data}:
-        raise _no_dataset(data)
+    _check_fields(data)
     if "rubric" not in data and rubric is None:
         raise InputError("Missing required field: 'rubric'; add it, or give --rubric (rubric=)")
     if rubric is None and data["rubric"] is not None:
@@ -572,6 +570,23 @@ def arguments_from(data: Any, rubric: Rubric | None) -> dict[str, Any]:
     arguments = {key: data[key] for key in FIELDS if data.get(key) is not None}
     extra = {key: value for key, value in data.items() if key not in FIELDS}
     return {**arguments, "rubric": rubric, "scoring": scoring, "items": items, "extra": extra}
+
+
+def _check_fields(data: Mapping[str, Any]) -> None:
+    """Raise `InputError` for misspelt fields, for those of an item, and if there are none of a
+    dataset."""
+    if "rubrics" in data and "rubric" not in data:
+        raise InputError(
+            "found 'rubrics': a dataset has one 'rubric'; tasks of ResearchRubrics are graded by "
+            "rubricate researchrubrics FOLDER --tasks FILE"
+        )
+    check_keys(data, FIELDS)
+    for key in data:
+        if key in ITEM_FIELDS and key not in (*FIELDS, "id", "description"):
+            advice = "move it into its item (in YAML, indent it)"
+            raise InputError(f"belongs to an item, not to the dataset: {advice}", path=(key,))
+    if not KNOWN_BY & {*data}:
+        raise _no_dataset(data)
 
 
 def _no_object(data: object) -> InputError:

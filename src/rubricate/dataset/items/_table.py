@@ -26,7 +26,7 @@ from rubricate.dataset.samples import (
     parse_json_bytes,
     records_by_id,
 )
-from rubricate.errors import InputError, errors_within, shown
+from rubricate.errors import InputError, errors_at_call, errors_within, shown
 from rubricate.rubric import Rubric
 
 
@@ -59,6 +59,7 @@ def is_table(data: str) -> bool:
     return isinstance(record, dict) and ("submission" in record or "prompt" not in record)
 
 
+@errors_at_call
 def read_table(
     data: str | Path,
     rubric: Rubric,
