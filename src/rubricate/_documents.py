@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import fields
 from functools import cache, wraps
 from pathlib import Path
@@ -402,13 +401,15 @@ def with_line(error: InputError, path: str | Path) -> InputError:
     JSON that is long, or on a single line, gets none.
     """
     error = error.within(file=path)
-    if error.line is None and error.path:
-        with suppress(InputError):  # a pipe is read once
-            text = read_text(path)
-            is_yaml = user_path(path).suffix.lower() in YAML_SUFFIXES
-            if is_yaml or (len(text) < SHORT and "\n" in text.strip()):
-                return error.within(line=line_of(error.path, text))
-    return error
+    if error.line is not None or not error.path:
+        return error
+    try:
+        text = read_text(path)
+    except InputError:  # a pipe is read once
+        return error
+    is_yaml = user_path(path).suffix.lower() in YAML_SUFFIXES
+    has_lines = is_yaml or (len(text) < SHORT and "\n" in text.strip())
+    return error.within(line=line_of(error.path, text) if has_lines else None)
 
 
 def line_of(path: Sequence[str | int], text: str) -> int | None:

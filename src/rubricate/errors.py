@@ -20,11 +20,10 @@ errors, so this module cannot import them.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import ContextDecorator, contextmanager, nullcontext
 from pathlib import Path
-from types import TracebackType, UnionType
+from types import UnionType
 from typing import Any, Literal
 
 from rubricate._usage import Usage
@@ -227,25 +226,20 @@ def errors_within(
 
 
 class _ErrorsAtCall(nullcontext[None], ContextDecorator):
-    """The context and decorator `errors_at_call`."""
-
     def __exit__(self, *raised: object) -> None:
-        error = raised[1]
-        if isinstance(error, InputError) and not _has_code_of_others(error.__traceback__):
-            error.__traceback__ = None
-            error.__suppress_context__ = True
+        if isinstance(error := raised[1], InputError):
+            trace, library = error.__traceback__, Path(json.__file__).parents[1]  # of Python
+            own = (str(Path(__file__).parent), str(library), "<frozen", "<string>")
+            while trace is not None and trace.tb_frame.f_code.co_filename.startswith(own):
+                trace = trace.tb_next
+            if trace is None:
+                error.__traceback__ = None
+                error.__suppress_context__ = True
 
 
 errors_at_call = _ErrorsAtCall()
 """Shows an `InputError` about the arguments of a public function at the call, without our own
 frames; with them if user code is among them, such as a judge."""
-
-
-def _has_code_of_others(trace: TracebackType | None) -> bool:
-    ours = (str(Path(__file__).parent), str(Path(os.__file__).parent), "<frozen", "<string>")
-    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(ours):
-        trace = trace.tb_next
-    return trace is not None
 
 
 def check_type(

@@ -86,9 +86,6 @@ def consensus(annotations: Annotations, rubric: Rubric) -> dict[str, Verdict]:
     return together
 
 
-KEYS = {"text", "title"}
-
-
 @dataclass(frozen=True, slots=True)
 class ContextDocument:
     """A text that the judge sees together with the submission, and its title, if any.
@@ -128,7 +125,7 @@ def _document(value: Any, path: tuple[int, ...]) -> ContextDocument:
     if not isinstance(value, Mapping) or not isinstance(value.get("text"), str):
         raise InputError(f"expected a text, or {{title, text}}, found {shown(value)}", path=path)
     title = value.get("title")
-    if value.keys() - KEYS or not isinstance(title, str | None):
+    if value.keys() - {"text", "title"} or not isinstance(title, str | None):
         raise InputError("expected a text, or {title, text} with nothing else", path=path)
     return ContextDocument(value["text"], title)
 

@@ -525,6 +525,8 @@ TABLE_SUFFIXES = frozenset({".csv", ".parquet"})
 KNOWN_BY = frozenset({"prompt", "rubric", "items"})
 """The fields of which a dataset has at least one."""
 FIELDS = ("prompt", "rubric", "items", "name", "reference_submission", "metadata", "scoring")
+OF_ITEMS = ITEM_FIELDS - {*FIELDS, "id", "description"}
+"""The fields of items that mean nothing beside them."""
 
 
 def arguments_from(data: Any, rubric: Rubric | None) -> dict[str, Any]:
@@ -540,7 +542,14 @@ def arguments_from(data: Any, rubric: Rubric | None) -> dict[str, Any]:
     """
     if not isinstance(data, Mapping):
         raise _no_object(data)
-    _check_fields(data)
+    if "rubrics" in data and "rubric" not in data:
+        raise InputError(
+            "found 'rubrics': a dataset has one 'rubric'; tasks of ResearchRubrics are graded by "
+            "rubricate researchrubrics FOLDER --tasks FILE"
+        )
+    check_keys(data, FIELDS)
+    if not KNOWN_BY & {*data} or OF_ITEMS & {*data}:
+        raise _no_dataset(data)
     if "rubric" not in data and rubric is None:
         raise InputError("Missing required field: 'rubric'; add it, or give --rubric (rubric=)")
     if rubric is None and data["rubric"] is not None:
@@ -572,23 +581,6 @@ def arguments_from(data: Any, rubric: Rubric | None) -> dict[str, Any]:
     return {**arguments, "rubric": rubric, "scoring": scoring, "items": items, "extra": extra}
 
 
-def _check_fields(data: Mapping[str, Any]) -> None:
-    """Raise `InputError` for misspelt fields, for those of an item, and if there are none of a
-    dataset."""
-    if "rubrics" in data and "rubric" not in data:
-        raise InputError(
-            "found 'rubrics': a dataset has one 'rubric'; tasks of ResearchRubrics are graded by "
-            "rubricate researchrubrics FOLDER --tasks FILE"
-        )
-    check_keys(data, FIELDS)
-    for key in data:
-        if key in ITEM_FIELDS and key not in (*FIELDS, "id", "description"):
-            advice = "move it into its item (in YAML, indent it)"
-            raise InputError(f"belongs to an item, not to the dataset: {advice}", path=(key,))
-    if not KNOWN_BY & {*data}:
-        raise _no_dataset(data)
-
-
 def _no_object(data: object) -> InputError:
     """The error for a document that is not an object."""
     advice = ""
@@ -598,8 +590,13 @@ def _no_object(data: object) -> InputError:
 
 
 def _no_dataset(data: Mapping[str, Any]) -> InputError:
-    """The error for an object without any field of a dataset, with its fields and the expected
-    ones."""
+    """The error for an object with fields of an item, or without any field of a dataset, with its
+    fields and the expected ones."""
+    if KNOWN_BY & {*data}:
+        return InputError(
+            "belongs to an item, not to the dataset: move it into its item (in YAML, indent it)",
+            path=[key for key in data if key in OF_ITEMS][:1],
+        )
     keys = ", ".join(repr(str(key)[:40]) for key in [*data][:6])
     more = ", ..." if len(data) > 6 else ""
     advice = ""
