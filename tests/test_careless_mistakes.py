@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import traceback
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -532,6 +533,53 @@ MISTAKES = [
         files={"calls.csv": "case,text\n1,x\n"},
         shell="--map submission=answer --examples calls.csv",
     ),
+    dataset(
+        "labels beside the items",
+        (":3", "ground_truth", "belongs to an item"),
+        '{"prompt": "p", "rubric": ["x is so"],\n "items": [{"submission": "x"}],\n'
+        ' "ground_truth": ["MET"]}',
+    ),
+    dataset(
+        "an item's text under another name",
+        (":3", "item 'p2'", "rename 'answer' to 'submission'"),
+        DATASET % '{"submission": "x"},\n {"id": "p2", "answer": "y"}',
+    ),
+    rubric(
+        "options among the criteria",
+        (":4", "'label' and 'value'", "under 'options:'"),
+        "- name: a\n  requirement: How good?\n  options:\n- {label: bad, value: 0}\n",
+    ),
+    python(
+        "a requirement and a name under other names",
+        ("'criterion' is called name", "'description' is called requirement"),
+        "Rubric.from_dict([{'criterion': 'refund', 'description': 'Says when the money is back'}])",
+    ),
+    python(
+        "a sentence beside a requirement of one word",
+        ("'description' is not read", "note"),
+        "Rubric.from_dict([{'requirement': 'refund', 'description': 'Says when it is back'}])",
+    ),
+    python(
+        "a first line further left",
+        ("line 2", "begin the text on a new line"),
+        "Rubric.from_yaml('- name: a\\n      requirement: Is so\\n    - name: b\\n')",
+    ),
+    python(
+        "an option's value under another name",
+        ("line 4", "rename 'score' to 'value'"),
+        "Rubric.from_yaml('- name: a\\n  requirement: Is so\\n  options:\\n"
+        "  - {label: bad, score: 0}')",
+    ),
+    Mistake(
+        "a folder that is missing",
+        ("no folder 'data'", "'answers.csv'"),
+        "data/answers.csv",
+    ),
+    python(
+        "a backslash in a path",
+        (r"data\replies.csv: ", r"\r is a control character", '"data/replies.csv"'),
+        "grade('data\\replies.csv', rubric=['Is so'])",
+    ),
 ]
 
 
@@ -621,6 +669,43 @@ def test_a_careless_mistake_is_one_line_that_names_the_thing_and_the_place(
     for message in messages:
         assert "\n" not in message
         assert [part for part in mistake.parts if part not in message] == [], message
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "grade('no.csv', rubric=['Is so'])",
+        "read_table('no.xlsx', package.Rubric(['Is so']))",
+        "Rubric.from_dict([{}])",
+        "Rubric.from_json('[1]')",
+        "Rubric.from_yaml('- 1')",
+        "Rubric.from_file('no.yaml')",
+        "Rubric(['x'])",
+        "Criterion(requirement='')",
+        "RubricDataset.from_dict({'items': []})",
+        "RubricDataset.from_json('{}')",
+        "RubricDataset.from_file('no.json')",
+        "RubricDataset('p', ['Is so']).add_item(None)",
+        "DataItem(None)",
+        "testing.assert_rubric('x', 'no.yaml')",
+    ],
+)
+def test_a_mistake_in_a_call_is_shown_at_the_call(code: str):
+    with pytest.raises(InputError) as raised:
+        exec(f"package.{code}", {"package": package})
+    frames = traceback.extract_tb(raised.value.__traceback__)
+    assert [frame.filename for frame in frames] == [__file__, "<string>"]
+
+
+def test_the_code_of_users_stays_in_the_traceback():
+    class Rows(list[Any]):
+        def __iter__(self) -> Any:
+            return iter(package.Rubric([""]))
+
+    with pytest.raises(InputError) as raised:
+        package.Rubric(Rows("ab"))
+    frames = traceback.extract_tb(raised.value.__traceback__)
+    assert [frame.name for frame in frames if frame.filename == __file__][1:] == ["__iter__"]
 
 
 def test_there_are_sixty_of_them():

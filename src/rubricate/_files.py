@@ -24,7 +24,6 @@ delay is noticeable; at half, the right name is missed more often."""
 SPREADSHEETS = (".xlsx", ".xls", ".ods")
 HF = "hf:"
 """Prefix of datasets of the Hugging Face Hub: `hf:NAME@SPLIT`."""
-SCHEMES = ("postgresql://", "postgres://")
 NOT_SHOWN = ("password=", "sslpassword=", "run=", "connect_timeout=", "tcp_user_timeout=")
 """Query parameters that are not shown: secrets, those that are not part of the address,
 timeouts."""
@@ -253,7 +252,7 @@ def table_name(data: str) -> str:
 
 def is_address(place: object) -> TypeGuard[str]:
     """Whether this is the address of a database, not a path."""
-    return isinstance(place, str) and place.startswith(SCHEMES)
+    return isinstance(place, str) and place.startswith(("postgresql://", "postgres://"))
 
 
 def shown_address(address: str) -> str:

@@ -39,7 +39,6 @@ FIGURES = 80
 """Minimum width of tables, in columns: a narrower terminal wraps lines but cuts nothing."""
 NARROWEST = 40
 """Minimum width of other text, in columns."""
-_BLANKS = re.compile(" +\n")
 _SHORT = {"\t": "\\t", "\r": "\\r"}
 
 
@@ -94,7 +93,7 @@ class TrimmedStream:
 
     def write(self, text: str) -> int:
         """Write text without blanks at the ends of its lines."""
-        self.behind.write(_BLANKS.sub("\n", text))
+        self.behind.write(re.sub(" +\n", "\n", text))
         return len(text)
 
 

@@ -117,6 +117,7 @@ def test_a_spreadsheet_that_is_called_a_table_is_one_line(
         (("grade", "data.jsn"), "data.jsn: file not found; did you mean 'data.json'?"),
         (("grade", "nowhere.json"), "nowhere.json: file not found"),
         (("show", "RUN"), "RUN: no such run folder; did you mean 'run'?"),
+        (("show", "ru"), "ru: no such run folder; did you mean 'run'?"),
         (("show", "."), "it has no summary.json; name one of those in it: run"),
     ],
 )

@@ -62,11 +62,8 @@ module. They are read from the source, so that the list of all commands imports 
 """
 DIALECTS = ("researchrubrics",)
 """Commands for the file layout of another system."""
-OUTPUT = "Output"
 HELP_ALL = "help_all"
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
-LOG_FORM = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-WARNING_FORM = "Warning: %(message)s"
 
 _C = TypeVar("_C", int, None)
 _S = TypeVar("_S", bound=Settings)
@@ -312,7 +309,7 @@ class _Command(TyperCommand):
             if parameter.param_type_name == "option":
                 if common and not shows_all and parameter.name not in always:
                     continue
-                group = getattr(parameter, "rich_help_panel", None) or OUTPUT
+                group = getattr(parameter, "rich_help_panel", None) or "Output"
                 title = group if shows_all else "Options"
             sections.setdefault(title, []).append(record)
         for title, records in sections.items():
@@ -518,7 +515,8 @@ def _show_log(count: int | None) -> int | None:
     logger.setLevel(LEVELS[min(count or 0, len(LEVELS) - 1)])
     if not logger.handlers:
         handler = logging.StreamHandler()
-        handler.setFormatter(_OneLine(LOG_FORM if count else WARNING_FORM))
+        details = "%(asctime)s %(levelname)s %(name)s" if count else "Warning"
+        handler.setFormatter(_OneLine(f"{details}: %(message)s"))
         logger.addHandler(handler)
     return count
 

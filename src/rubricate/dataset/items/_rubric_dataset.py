@@ -521,7 +521,6 @@ class RubricDataset(NamesAdvised):
 
 
 LINES_SUFFIX = ".jsonl"
-TABLE_SUFFIXES = frozenset({".csv", ".parquet"})
 KNOWN_BY = frozenset({"prompt", "rubric", "items"})
 """The fields of which a dataset has at least one."""
 FIELDS = ("prompt", "rubric", "items", "name", "reference_submission", "metadata", "scoring")
@@ -623,7 +622,7 @@ def read_whole(path: str | Path) -> tuple[dict[str, Any], list[int]]:
         InputError: the file cannot be read, or contains no object; with the line.
     """
     path = user_path(path)
-    if path.suffix.lower() in TABLE_SUFFIXES and path.exists():
+    if path.suffix.lower() in (".csv", ".parquet") and path.exists():
         raise InputError(
             "a table is not a dataset file (.json, .yaml or .jsonl): rubricate label makes one of "
             "it (in Python, csv_dataset or parquet_dataset, and RubricDataset.from_samples)",
