@@ -51,7 +51,7 @@ def test_what_is_wrong_in_a_module_is_not_taken_for_a_name_that_is_not_there(mon
     def broken(home: str) -> None:
         raise AttributeError("no attribute 'x'")
 
+    monkeypatch.delattr("rubricate.stats.dawid_skene", raising=False)  # this loads it first
     monkeypatch.setattr("rubricate._lazy.import_module", broken)
-    monkeypatch.delattr("rubricate.stats.dawid_skene", raising=False)
     with pytest.raises(ImportError, match=r"_dawid_skene cannot be loaded: no attribute 'x'"):
         exec("from rubricate.stats import dawid_skene")

@@ -25,7 +25,8 @@ from rubricate._spelling import (
     suggestion,
     unknown_word,
 )
-from rubricate.errors import InputError, errors_at_call, shown
+from rubricate.errors import InputError, shown
+from rubricate.settings import errors_at_call
 
 if TYPE_CHECKING:
     import yaml

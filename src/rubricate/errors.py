@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import ContextDecorator, contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal
@@ -223,23 +223,6 @@ def errors_within(
         yield
     except InputError as error:
         raise error.within(path, file=file, line=line) from None
-
-
-class _ErrorsAtCall(nullcontext[None], ContextDecorator):
-    def __exit__(self, *raised: object) -> None:
-        if isinstance(error := raised[1], InputError):
-            trace, library = error.__traceback__, Path(json.__file__).parents[1]  # of Python
-            own = (str(Path(__file__).parent), str(library), "<frozen", "<string>")
-            while trace is not None and trace.tb_frame.f_code.co_filename.startswith(own):
-                trace = trace.tb_next
-            if trace is None:
-                error.__traceback__ = None
-                error.__suppress_context__ = True
-
-
-errors_at_call = _ErrorsAtCall()
-"""Shows an `InputError` about the arguments of a public function at the call, without our own
-frames; with them if user code is among them, such as a judge."""
 
 
 def check_type(

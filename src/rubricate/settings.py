@@ -26,11 +26,12 @@ import sys
 import textwrap
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
-from contextlib import suppress
+from contextlib import ContextDecorator, nullcontext, suppress
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, fields, replace
 from functools import cache, reduce, wraps
 from numbers import Number
 from operator import or_
+from pathlib import Path
 from types import GenericAlias, NoneType, SimpleNamespace, UnionType
 from typing import (
     TYPE_CHECKING,
@@ -52,7 +53,7 @@ from typing import (
 
 from rubricate._files import is_address, shown_address
 from rubricate._spelling import did_you_mean, in_plain_words, our_name
-from rubricate.errors import InputError, document_path, errors_at_call
+from rubricate.errors import InputError, document_path
 
 Group = Literal[
     "What is graded",
@@ -459,6 +460,23 @@ def part(kind: type[_T], options: object) -> _T:
     own = object.__new__(kind)
     vars(own).update({name: values[name] for name in names})
     return own
+
+
+class _ErrorsAtCall(nullcontext[None], ContextDecorator):
+    def __exit__(self, *raised: object) -> None:
+        if isinstance(error := raised[1], InputError):
+            trace, library = error.__traceback__, Path(inspect.__file__).parent  # of Python
+            own = (str(Path(__file__).parent), str(library), "<frozen", "<string>")
+            while trace is not None and trace.tb_frame.f_code.co_filename.startswith(own):
+                trace = trace.tb_next
+            if trace is None:
+                error.__traceback__ = None
+                error.__suppress_context__ = True
+
+
+errors_at_call = _ErrorsAtCall()
+"""Shows an `InputError` about the arguments of a public function at the call, without our own
+frames; with them if user code is among them, such as a judge."""
 
 
 def takes(kind: Callable[_P, _G]) -> Callable[[Callable[[_G], _R]], Callable[_P, _R]]:

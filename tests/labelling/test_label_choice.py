@@ -169,7 +169,7 @@ def test_what_is_chosen_by_hand_says_so_and_the_first_label_decides(data: Path):
         ({"c": "random"}, "expected an object with 'how'"),
         ({"c": {"how": "guess"}}, "known: random, active, uncertainty, by_hand"),
         ({"c": {"how": "active"}}, "chosen actively need this"),
-        ({"c": {"how": "random", "probability": 0}}, "greater than 0, found 0"),
+        ({"c": {"how": "random", "probability": 0}}, "more than 0, found 0"),
         (["random"], "expected an object"),
     ],
 )

@@ -72,7 +72,7 @@ def test_items_that_only_one_side_has_are_named_whichever_it_is():
 
 
 def test_what_is_no_dataset_is_one_clear_error():
-    with pytest.raises(InputError, match="found the text"):
+    with pytest.raises(InputError, match="row 1: expected a dictionary"):
         rubricate.compare_pair(["a"], ["b"], judge=JUDGE)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="'jugde'; did you mean 'judge'"):
         rubricate.compare_pair("a", "b", rubric=RUBRIC, jugde=JUDGE)  # type: ignore[call-arg]

@@ -7,7 +7,7 @@ none.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
 from typing import NamedTuple
@@ -198,10 +198,7 @@ def _least_mean(scores: Sequence[Scored], sign: int) -> float | None:
     return least_ratio(fsum(fixed), float(len(fixed)), optional)
 
 
-AGGREGATES: dict[str, Aggregate] = {}
-"""The aggregates by name. PaperBench (Starace et al. 2025, arXiv:2504.01848) uses the mean over the
-trees of its papers."""
-for _aggregate in (
+_ALL = (
     Aggregate("mean", "the mean of the items' scores"),
     Aggregate(
         "clipped_mean",
@@ -221,8 +218,10 @@ for _aggregate in (
         "ProfBench (Wang et al. 2025, arXiv:2510.18941)",
         in_groups=True,
     ),
-):
-    AGGREGATES[_aggregate.name] = _aggregate
+)
+AGGREGATES: Mapping[str, Aggregate] = {aggregate.name: aggregate for aggregate in _ALL}
+"""The aggregates by name. PaperBench (Starace et al. 2025, arXiv:2504.01848) uses the mean over the
+trees of its papers."""
 
 
 def aggregate_named(name: str) -> Aggregate:

@@ -26,7 +26,7 @@ from rubricate._documents import (
 )
 from rubricate._files import user_path, write_text
 from rubricate._spelling import OtherName, counted
-from rubricate.errors import InputError, NamedPart, errors_at_call, errors_within, shown
+from rubricate.errors import InputError, NamedPart, errors_within, shown
 from rubricate.rubric._criterion import Criterion
 from rubricate.rubric._declared import DeclaredScoring
 from rubricate.rubric._group import (
@@ -38,6 +38,7 @@ from rubricate.rubric._group import (
     placed,
     with_sentences,
 )
+from rubricate.settings import errors_at_call
 
 if TYPE_CHECKING:
     from rubricate.rubric._gates import Gates

@@ -37,7 +37,7 @@ from rubricate.dataset.items._data_item import (
     consensus,
 )
 from rubricate.dataset.items._item import Item, ItemIds, Survey, survey_of
-from rubricate.errors import InputError, errors_at_call
+from rubricate.errors import InputError
 from rubricate.rubric import (
     ABSTENTION,
     CriterionVerdict,
@@ -47,6 +47,7 @@ from rubricate.rubric import (
     Verdict,
     score_with_groups,
 )
+from rubricate.settings import errors_at_call
 
 if TYPE_CHECKING:
     from rubricate.dataset.items._mapping import TargetUse

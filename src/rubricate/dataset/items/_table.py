@@ -26,8 +26,9 @@ from rubricate.dataset.samples import (
     parse_json_bytes,
     records_by_id,
 )
-from rubricate.errors import InputError, errors_at_call, errors_within, shown
+from rubricate.errors import InputError, errors_within, shown
 from rubricate.rubric import Rubric
+from rubricate.settings import errors_at_call
 
 
 def is_table(data: str) -> bool:
