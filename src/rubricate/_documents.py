@@ -265,8 +265,9 @@ def read_text(path: str | Path) -> str:
         raise InputError("is a folder, expected a file", file=path) from None
     except UnicodeDecodeError as error:
         is_16 = error.object[:2] in (b"\xff\xfe", b"\xfe\xff")
-        kind = "UTF-16 text" if is_16 else f"not UTF-8 text (byte {error.start})"
-        raise InputError(f"is {kind}; save it as UTF-8", file=path) from None
+        kind = "UTF-16 text" if is_16 else "not UTF-8 text"
+        line = None if is_16 else error.object.count(b"\n", 0, error.start) + 1
+        raise InputError(f"is {kind}; save it as UTF-8", file=path, line=line) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=path) from None
     if not text.strip():

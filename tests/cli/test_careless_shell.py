@@ -34,7 +34,7 @@ def refused(done: Any) -> str:
         ("data.json", b'{\n// a note\n"a": 1}', "JSON has no comments: take them out"),
         ("data.json", '{"a": 1}'.encode("utf-16"), "is UTF-16 text; save it as UTF-8"),
         ("data.json", '{"a": 1}'.encode("utf-16-le"), "is binary, or UTF-16: save it as UTF-8"),
-        ("data.jsonl", '{"a": "é"}'.encode("latin-1"), "data.jsonl: is not UTF-8 text (byte 7)"),
+        ("data.jsonl", '{"a": "é"}'.encode("latin-1"), "data.jsonl:1: is not UTF-8 text"),
         ("data.yaml", b"a:\n\t- b", "data.yaml:2:1: Failed to parse YAML"),
         ("data.yaml", b"!!python/object/apply:os.getcwd []", "could not determine a constructor"),
         ("data.txt", b"hello", "data.txt: is one text, not a dataset"),

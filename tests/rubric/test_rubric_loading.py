@@ -338,7 +338,7 @@ TWICE = "the key 'weight' is defined twice in one object"
         ("yaml", "- name: a\n  requirement: x\n weight: 2\n", ":3:", "Failed to parse YAML"),
         ("json", '[{"requirement": "x", "weight": 1, "weight": 2}]', ": ", TWICE),
         ("yml", "- requirement: x\n  weight: 1\n  weight: 2\n", ":3:3: ", TWICE),
-        *((name, b"[\xff", ": ", "is not UTF-8 text (byte 1); save") for name in ("json", "yaml")),
+        *((name, b"[\xff", ":1: ", "is not UTF-8 text; save") for name in ("json", "yaml")),
         *(
             (name, content, "", "file is empty")
             for name in ("json", "yaml")

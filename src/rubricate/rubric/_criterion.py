@@ -163,7 +163,8 @@ class CriterionOption(PythonDocument):
         elif not 0.0 <= self.value <= 1.0:
             raise InputError(
                 f"the value of the option '{self.label}' must be between 0 and 1, "
-                f"found {self.value:g}: 1 is the best; for grades such as 1 to 5, write scale: 5"
+                f"found {self.value:g}: 1 is the best; for grades from 1 to 5, write scale: 5 "
+                "instead of options"
             )
         return self
 

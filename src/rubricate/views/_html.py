@@ -8,7 +8,6 @@ from html import escape
 from rubricate.views._format import estimate_text
 from rubricate.views._page_parts import page_part, page_policy
 from rubricate.views._sections import (
-    HELP,
     Cell,
     Column,
     Facts,
@@ -20,6 +19,26 @@ from rubricate.views._sections import (
     Words,
     changes_last,
 )
+
+HELP = {
+    "score": "the mean of the items' scores; an item's score is the share of the weights that it "
+    "met, less its penalties",
+    "interval": "in 95 % of such samples it has the mean over many more texts like these",
+    "coverage": "the share of the criteria that was judged; what abstained or failed is in no mean",
+    "value": "the mean value of the answers, from 0 to 1",
+    "abstained": "verdicts in which the judge said that it cannot tell",
+    "failed": "verdicts without a usable answer; no figure counts them",
+    "accuracy": "how often the judge gives the label that people gave",
+    "kappa": "agreement beyond chance: 1 is perfect, 0 is chance",
+    "AUC": "how often what people call MET has the higher probability: 0.5 is chance",
+    "Brier": "the mean squared error of the probabilities: 0 is perfect, 0.25 is a coin's",
+    "calibration error": "how far the probabilities are from how often people say MET",
+    "false pos": "of what people call UNMET, how much the judge calls MET",
+    "false neg": "of what people call MET, how much the judge calls UNMET",
+    "mean error": "how far the judge's number is from people's, on average",
+    "bias": "the judge's number minus people's, on average",
+}
+"""Explanations of figures by column heading, which a page shows on demand."""
 
 
 def as_html(sections: Iterable[Section]) -> str:

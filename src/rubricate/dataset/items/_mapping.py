@@ -56,8 +56,6 @@ _LIKE_LABEL = re.compile(r"labels?[\W_]+(.+)", re.IGNORECASE | re.DOTALL)
 _LABEL_ALONE = re.compile(r"(?:human[\W_]?)?labels?", re.IGNORECASE)
 _LIKE_TEXT = re.compile(r".* .* .*|.*[.?!]|[\d.]+", re.DOTALL)
 """Column names that look like cells: several words, a sentence, a number."""
-_LIKE_PROMPT = ("question", "query", "instruction", "user_query", "user_input", "problem")
-"""Column names that mean the prompt in other tools' files."""
 SHOWN = 30
 """The number of characters of a garbled text in its warning."""
 
@@ -293,18 +291,20 @@ class RowReader:
                 f"({self._rows}): map the column that has the texts, with --map submission=COLUMN "
                 f"(in Python, map={{'submission': 'COLUMN'}}); the others are {', '.join(others)}"
             )
-        question = next((name for name in _LIKE_PROMPT if name in self._names), None)
+        other_names = ("question", "query", "instruction", "user_query", "user_input", "problem")
+        question = next((name for name in other_names if name in self._names), None)
         if question and "prompt" not in self._found and question not in self._no_metadata:
             logger.warning(
                 "no column is mapped to prompt, so the judge sees the texts alone: if %r has the "
-                "questions, --map prompt=%s; if not, --map ignore=%s",
+                "questions, --map prompt=%s (in Python, map={'prompt': %r}); if not, map it to "
+                "'ignore'",
                 *(question, question, question),
             )
         if self._garbled:
             logger.warning(
-                "%r looks like UTF-8 that was read in another encoding: read the file with "
-                "encoding='utf-8'",
-                self._garbled[:SHOWN],
+                "column %r: %r looks like UTF-8 that was read in another encoding: read the file "
+                "with encoding='utf-8'",
+                *(self._found["submission"], self._garbled[:SHOWN]),
             )
 
     def _label_problem(self) -> InputError | None:
@@ -409,7 +409,7 @@ def _garbled_in(text: str) -> str:
         for encoding in ("cp1252", "latin-1"):
             with contextlib.suppress(UnicodeError):
                 read = text.encode(encoding).decode("utf-8")
-                return text[common_prefix(text, read) :]
+                return text[text.rfind(" ", 0, common_prefix(text, read)) + 1 :]
     return ""
 
 

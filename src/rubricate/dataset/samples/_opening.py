@@ -209,7 +209,7 @@ def not_in_encoding(error: UnicodeError, encoding: str, source: Source, line: in
     reason = error.reason if isinstance(error, UnicodeDecodeError) else str(error)
     return InputError(
         f"is not {encoding} text from about this line on ({reason}); save it as UTF-8, for "
-        "example: iconv -f latin1 -t utf8 OLD > NEW",
+        "example: iconv -f cp1252 -t utf8 OLD > NEW",
         file=source.shown,
         line=line,
     )
