@@ -198,28 +198,30 @@ def _least_mean(scores: Sequence[Scored], sign: int) -> float | None:
     return least_ratio(fsum(fixed), float(len(fixed)), optional)
 
 
-_ALL = (
-    Aggregate("mean", "the mean of the items' scores"),
-    Aggregate(
-        "clipped_mean",
-        "the mean of the items' scores, clipped to [0, 1]",
-        "HealthBench (Arora et al. 2025, arXiv:2505.08775)",
-        limits=(0.0, 1.0),
-    ),
-    Aggregate(
-        "against_reference",
-        "the mean of t / (t + r), of each item's score t and its reference's r",
-        "DeepResearch Bench, RACE (Du et al. 2025, arXiv:2506.11763)",
-        in_pairs=True,
-    ),
-    Aggregate(
-        "macro_mean",
-        "the mean of the groups' means",
-        "ProfBench (Wang et al. 2025, arXiv:2510.18941)",
-        in_groups=True,
-    ),
-)
-AGGREGATES: Mapping[str, Aggregate] = {aggregate.name: aggregate for aggregate in _ALL}
+AGGREGATES: Mapping[str, Aggregate] = {
+    aggregate.name: aggregate
+    for aggregate in (
+        Aggregate("mean", "the mean of the items' scores"),
+        Aggregate(
+            "clipped_mean",
+            "the mean of the items' scores, clipped to [0, 1]",
+            "HealthBench (Arora et al. 2025, arXiv:2505.08775)",
+            limits=(0.0, 1.0),
+        ),
+        Aggregate(
+            "against_reference",
+            "the mean of t / (t + r), of each item's score t and its reference's r",
+            "DeepResearch Bench, RACE (Du et al. 2025, arXiv:2506.11763)",
+            in_pairs=True,
+        ),
+        Aggregate(
+            "macro_mean",
+            "the mean of the groups' means",
+            "ProfBench (Wang et al. 2025, arXiv:2510.18941)",
+            in_groups=True,
+        ),
+    )
+}
 """The aggregates by name. PaperBench (Starace et al. 2025, arXiv:2504.01848) uses the mean over the
 trees of its papers."""
 
